@@ -335,6 +335,41 @@ def point_at(snapshot: Snapshot, t: float, chosen: Integers) -> Point:
     return Point(float(t), math.fsum(losses.tolist()), victims)
 
 
+def points_at(snapshot: Snapshot, request: Request, times: Floats) -> tuple[Point, ...]:
+    """Return the frontier over the given starts: those of them that lose less than every earlier one.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        The machine.
+    request : Request
+        What the on-demand job asks for.
+    times : float64 array
+        Starts, ascending, none before `now` [s].
+
+    Returns
+    -------
+    tuple of Point
+        Each with the exact least loss at its start; empty where no start frees enough nodes.
+    """
+    starts, victims = _frontier(
+        request.nodes,
+        snapshot.free_nodes,
+        float(snapshot.now),
+        times,
+        ticks_per_second(snapshot, float(times[-1])),
+        snapshot.nodes,
+        snapshot.start,
+        snapshot.expected_end,
+        snapshot.checkpoint_interval,
+        snapshot.checkpoint_cost,
+        snapshot.restart_cost,
+        snapshot.on_demand_checkpoint,
+        snapshot.preemptible,
+    )
+    return tuple(point_at(snapshot, t, chosen) for t, chosen in zip(starts, victims, strict=True))
+
+
 def most_nodes(snapshot: Snapshot, request: Request) -> int:
     """Return the most nodes that can be had in the window: free, of ended jobs, and of all who may be victims."""
     available = snapshot.preemptible | (snapshot.expected_end <= snapshot.now + request.max_delay)
@@ -377,20 +412,5 @@ def decide(snapshot: Snapshot, request: Request) -> Decision:
     most = most_nodes(snapshot, request)
     if most < request.nodes:
         return Decision(None, (), most)
-    starts, victims = _frontier(
-        request.nodes,
-        snapshot.free_nodes,
-        float(snapshot.now),
-        starts_to_try(snapshot, request),
-        ticks_per_second(snapshot, snapshot.now + request.max_delay),
-        snapshot.nodes,
-        snapshot.start,
-        snapshot.expected_end,
-        snapshot.checkpoint_interval,
-        snapshot.checkpoint_cost,
-        snapshot.restart_cost,
-        snapshot.on_demand_checkpoint,
-        snapshot.preemptible,
-    )
-    frontier = tuple(point_at(snapshot, t, chosen) for t, chosen in zip(starts, victims, strict=True))
+    frontier = points_at(snapshot, request, starts_to_try(snapshot, request))
     return Decision(choose(frontier, snapshot, request), frontier, most)
