@@ -1,0 +1,289 @@
+"""Opening a trace file: compression by its first bytes, text in blocks of whole lines, every line of bounded length.
+
+A file is never read as a whole: a block is some megabytes, and a line that outgrows `LONGEST_LINE` ends the reading.
+So neither a file of two gigabytes without a line break nor a small archive that unpacks to one takes the memory.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from traces.errors import InputError
+from traces.problems import DROP
+from traces.raw import Tally
+
+BLOCK = 4 << 20
+"""Bytes read at a time."""
+LONGEST_LINE = 1 << 20
+"""Bytes in a line at most; a job record takes a few hundred, a submit line in sacct output some thousands."""
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes of the file read so far, and its size."""
+
+_GZIP, _ZIP, _XZ, _BZIP2 = b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ\x00", b"BZh"
+_FOREIGN = {
+    b"\x28\xb5\x2f\xfd": "Zstandard (unpack it with `unzstd` first)",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip (unpack it with `7z x` first)",
+    b"PK\x05\x06": "an empty zip archive",
+}
+_DAMAGE = (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError)
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some whole lines of a file.
+
+    Attributes
+    ----------
+    first_line : int
+        Number of the first line, from 1.
+    data : bytes
+        The lines, UTF-8 unless the file has stray bytes, without a byte-order mark.
+    complete : bool
+        False where the last line has no end of line, so that it may have been cut off.
+    """
+
+    first_line: int
+    data: bytes
+    complete: bool = True
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes; a person's mistake becomes an `InputError`.
+
+    Raises
+    ------
+    InputError
+        Where the file does not exist, is a directory or may not be read.
+    """
+    try:
+        stream = path.open("rb")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the name") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a directory; name the trace files in it") from None
+    except PermissionError:
+        raise InputError(f"{path}: may not be read; ask its owner for read permission") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{path}: cannot be opened: {reason}") from None
+    with stream:
+        yield stream
+
+
+def first_bytes(path: Path, count: int = 8) -> bytes:
+    """Return the first bytes of a file, as they are on the disk."""
+    with opened(path) as stream:
+        return stream.read(count)
+
+
+def blocks(path: Path, tally: Tally, progress: Progress | None = None) -> Iterator[Block]:
+    """Read a text file, compressed or not, in blocks of whole lines.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    tally : Tally
+        Where byte-order marks and truncated archives are counted.
+    progress : Progress, optional
+        Called after each block.
+
+    Yields
+    ------
+    Block
+        At most about `BLOCK` bytes of whole lines.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be opened, is empty, binary or damaged, or has a line beyond `LONGEST_LINE`.
+    """
+    with opened(path) as stream:
+        size = path.stat().st_size
+        rest, line, seen = b"", 1, False
+        for chunk in _text(path, _unpacked(path, stream), tally):
+            seen = True
+            end = chunk.rfind(b"\n") + 1
+            _check_line_lengths(path, rest, chunk, end, line)
+            if end:
+                data = rest + chunk[:end]
+                rest = chunk[end:]
+                yield Block(line, data)
+                line += data.count(b"\n")
+            else:
+                rest += chunk
+            if progress is not None and stream.seekable():
+                progress(min(stream.tell(), size), size)
+        if not seen:
+            raise InputError(f"{path}: is empty; a trace has at least one job")
+        if rest:
+            yield Block(line, rest, complete=False)
+
+
+def _check_line_lengths(path: Path, rest: bytes, chunk: bytes, end: int, line: int) -> None:
+    """Refuse where the line that is still open, or the one that this chunk closes, is too long."""
+    first = chunk.find(b"\n")
+    closed = len(rest) + (first if first >= 0 else len(chunk))
+    if max(closed, len(chunk) - end) > LONGEST_LINE:
+        number = line if closed > LONGEST_LINE else line + chunk.count(b"\n")
+        raise InputError(
+            f"{path}:{number}: the line is longer than {LONGEST_LINE >> 20} MiB; expected one job per line, "
+            "so this is no job trace, or its line breaks were lost"
+        )
+
+
+def _unpacked(path: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the unpacked bytes; raise EOFError where an archive ends early."""
+    head = stream.read(8)
+    for magic, name in _FOREIGN.items():
+        if head.startswith(magic):
+            raise InputError(f"{path}: is packed as {name}; .gz, .xz, .bz2 and .zip are read as they are")
+    packed = True
+    try:
+        with _rewound(path, stream, head) as source:
+            packed = source is not stream
+            if not packed and head:
+                # A pipe cannot be rewound, so the bytes already taken are handed on.
+                yield head
+            while chunk := source.read(BLOCK):
+                yield chunk
+    except _DAMAGE as error:
+        if not packed:
+            raise
+        raise InputError(f"{path}: the archive is damaged ({error}); fetch the file again") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+@contextmanager
+def _rewound(path: Path, stream: BinaryIO, head: bytes) -> Iterator[IO[bytes]]:
+    """Open the right unpacker for a file whose first bytes are known."""
+    if not head.startswith((_GZIP, _ZIP, _XZ, _BZIP2)):
+        yield stream
+        return
+    if not stream.seekable():
+        raise InputError(f"{path}: is a pipe with packed data; unpack it on its way in (zcat, xzcat)")
+    stream.seek(0)
+    if head.startswith(_GZIP):
+        with gzip.GzipFile(fileobj=stream) as source:
+            yield source
+    elif head.startswith(_XZ):
+        with lzma.LZMAFile(stream) as source:
+            yield source
+    elif head.startswith(_BZIP2):
+        with bz2.BZ2File(stream) as source:
+            yield source
+    else:
+        with zipfile.ZipFile(stream) as archive:
+            names = [
+                name for name in archive.namelist() if not name.endswith("/") and "__MACOSX" not in name
+            ]
+            if len(names) != 1:
+                raise InputError(
+                    f"{path}: the archive holds {len(names)} files ({', '.join(names[:3])}); expected one, so "
+                    "unpack it and name the trace files"
+                )
+            try:
+                source = archive.open(names[0])
+            except (RuntimeError, NotImplementedError) as error:
+                raise InputError(f"{path}: cannot be unpacked ({error}); unpack it first") from None
+            with source:
+                yield source
+
+
+def _text(path: Path, chunks: Iterator[bytes], tally: Tally) -> Iterator[bytes]:
+    """Yield the chunks as UTF-8 (or stray bytes) with `\\n` line ends, counting marks and early ends."""
+    decoder: codecs.IncrementalDecoder | None = None
+    old_mac, first = False, True
+    try:
+        for raw in chunks:
+            chunk = raw
+            if first:
+                # The head of an unpacked stream may be a few bytes only, too few to judge by.
+                with suppress(StopIteration):
+                    chunk += next(chunks) if len(chunk) < BLOCK else b""
+                chunk, decoder = _without_mark(path, chunk, tally)
+                old_mac = b"\r" in chunk and b"\n" not in chunk and decoder is None
+                first = False
+            if decoder is not None:
+                chunk = decoder.decode(chunk).encode()
+            yield chunk.replace(b"\r", b"\n") if old_mac else chunk
+    except EOFError:
+        broken = f"{path}: the packed data end before their end mark"
+        if tally.meet("truncated_archive", 1, [broken]) != DROP:
+            raise InputError(f"{broken}; fetch the file again") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: starts like UTF-16 but is not ({error.reason}); convert it to UTF-8") from None
+
+
+def _without_mark(
+    path: Path, chunk: bytes, tally: Tally
+) -> tuple[bytes, codecs.IncrementalDecoder | None]:
+    """Strip a byte-order mark, and refuse what is no text."""
+    for mark, encoding in _MARKS:
+        if chunk.startswith(mark):
+            tally.meet("byte_order_mark", 1, [f"{path}:1: byte-order mark of {encoding}"])
+            decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
+            return chunk[len(mark) :], decoder
+    if b"\0" in chunk:
+        raise InputError(
+            f"{path}: is a binary file; expected a job trace: Standard Workload Format, ALCF or Eagle CSV, "
+            "output of sacct -P or sacct --json, or Parquet"
+        )
+    return chunk, None
+
+
+def decoded_lines(block: Block, source: str, tally: Tally) -> list[str]:
+    """Split a block into lines of text; a line that is not UTF-8 is read as Latin-1 and counted.
+
+    Parameters
+    ----------
+    block : Block
+        The lines.
+    source : str
+        The file, as messages name it.
+    tally : Tally
+        Where stray lines are counted.
+
+    Returns
+    -------
+    list of str
+        The lines, without their ends.
+    """
+    try:
+        return _split(block.data.decode())
+    except UnicodeDecodeError:
+        pass
+    lines, stray = [], []
+    for offset, line in enumerate(block.data.removesuffix(b"\n").split(b"\n")):
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            text = line.decode("latin-1")
+            stray.append(f"{source}:{block.first_line + offset}: not UTF-8")
+        lines.append(text.removesuffix("\r"))
+    tally.meet("stray_encoding", len(stray), stray)
+    return lines
+
+
+def _split(text: str) -> list[str]:
+    # Not `splitlines`, which also splits at form feeds and Unicode separators inside a name.
+    lines = text.removesuffix("\n").split("\n")
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines

@@ -1,0 +1,329 @@
+"""Reading the Standard Workload Format.
+
+The format is that of the Parallel Workloads Archive (Feitelson, Tsafrir and Krakov, "Experience with using the
+Parallel Workloads Archive", J. Parallel Distrib. Comput. 74(10), 2014, and the archive's page "The Standard
+Workload Format"): header comments `; Name: value`, then a line of 18 numbers per job, -1 for what is not known.
+
+A clean block of lines is parsed by NumPy as a whole. Whether it is clean is checked first, on whole arrays: only
+digits, signs and blanks, a sign only before a digit and at the start of a number, and 18 numbers on every line. Any
+other block goes line by line through `traces.swf_lines`, which knows what to repair and what to report.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from traces.problems import Treatments
+from traces.raw import Integers, RawJobs, Tally
+from traces.sources import Block, Progress, blocks
+from traces.swf_lines import LARGEST, WHOLE_FIELDS, parse_lines
+from traces.table import Array, Machine
+
+FORM = "Standard Workload Format"
+FIELDS = 18
+KIB = 1024.0
+"""The format counts memory in kilobytes."""
+
+_STATUS_STATES: Mapping[int, str] = {0: "failed", 1: "completed", 3: "completed", 4: "failed", 5: "cancelled"}
+_PARTIAL = (2, 3, 4)
+_CANCELLED = 5
+_BLANK = ord(" ")
+_MINUS = ord("-")
+_ZERO = ord("0")
+
+FIELD_NAMES: Mapping[str, str] = {
+    "job_id": "field 1 (job number)",
+    "submit": "field 2 (submit time)",
+    "start": "field 3 (wait time)",
+    "run_time": "field 4 (run time)",
+    "allocated_nodes": "field 5 (allocated processors)",
+    "nodes": "field 8 (requested processors)",
+    "requested_nodes": "field 8 (requested processors)",
+    "requested_time": "field 9 (requested time)",
+    "status": "field 11 (status)",
+}
+"""What messages call the fields."""
+
+_HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
+_NUMBERED = re.compile(r"(\d+)\s*[-:=.]?\s*(\S.*)")
+
+
+@dataclass
+class _Collected:
+    """What reading has gathered so far."""
+
+    comments: list[str] = field(default_factory=list)
+    numbers: list[npt.NDArray[np.int64 | np.float64]] = field(default_factory=list)
+    lines: list[Integers] = field(default_factory=list)
+    rows_read: int = 0
+
+
+def read_swf(
+    path: Path, treatments: Treatments, processors_per_node: int = 1, progress: Progress | None = None
+) -> RawJobs:
+    """Read a file in the Standard Workload Format, packed or not.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    treatments : Treatments
+        What to do about lines that are not as the format says.
+    processors_per_node : int
+        How many of the file's processors make a node; a job is given whole nodes, so its count is rounded up.
+    progress : Progress, optional
+        Called with bytes read and size.
+
+    Returns
+    -------
+    RawJobs
+        The jobs, unchecked.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read, or a problem is to be refused.
+    """
+    tally = Tally(treatments)
+    found = _Collected()
+    for block in blocks(path, tally, progress):
+        body = _without_header(block, found)
+        if not body.data.strip():
+            continue
+        fast = _parse_clean(body)
+        if fast is None:
+            numbers, lines, comments, rows = parse_lines(body, str(path), tally)
+            found.comments.extend(comments)
+        else:
+            numbers, lines = fast
+            rows = len(lines)
+        found.numbers.append(numbers)
+        found.lines.append(lines)
+        found.rows_read += rows
+    return _raw_jobs(path, found, tally, processors_per_node)
+
+
+def _without_header(block: Block, found: _Collected) -> Block:
+    """Take the comments (and blank lines) off the top of a block."""
+    data, line, start = block.data, block.first_line, 0
+    while start < len(data) and data[start : start + 1] in (b";", b"\n", b"\r", b" "):
+        end = data.find(b"\n", start) + 1 or len(data)
+        text = data[start:end].strip()
+        if text and not text.startswith(b";"):
+            break  # a job line that starts with a blank
+        if text:
+            found.comments.append(text.decode("utf-8", "replace"))
+        start, line = end, line + 1
+    return Block(line, data[start:], block.complete) if start else block
+
+
+def _parse_clean(block: Block) -> tuple[npt.NDArray[np.int64 | np.float64], Integers] | None:
+    """Parse a block of job lines as a whole; None where anything about it is unusual."""
+    data = block.data if block.data.endswith(b"\n") else block.data + b"\n"
+    alien = data.translate(None, b"0123456789- \t\r\n")
+    if alien.strip(b"."):
+        return None
+    codes = np.frombuffer(data, np.uint8)
+    blank = codes <= _BLANK
+    starts = np.flatnonzero(blank[:-1] & ~blank[1:]) + 1
+    if not blank[0]:
+        starts = np.concatenate(([0], starts))
+    ends = np.flatnonzero(codes == ord("\n"))
+    if len(starts) % FIELDS or not _eighteen_a_line(starts, ends) or not _signs_lead(codes, starts):
+        return None
+    dtype: type = np.float64 if alien else np.int64
+    # NumPy reports text that is no number by a warning or, in later releases, by an error.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            numbers = np.fromstring(data, dtype=dtype, sep=" ")
+        except (DeprecationWarning, ValueError):
+            return None
+    if len(numbers) != len(starts) or numbers.max() > LARGEST or numbers.min() < -LARGEST:
+        return None
+    table = numbers.reshape(-1, FIELDS)
+    if alien and any(np.any(table[:, index] % 1) for index in WHOLE_FIELDS):
+        return None
+    lines = block.first_line + np.searchsorted(ends, starts[::FIELDS])
+    return table, lines.astype(np.int64)
+
+
+def _eighteen_a_line(starts: Integers, ends: Integers) -> bool:
+    """Whether the numbers that start at `starts` come in eighteens, each on a line of its own."""
+    first, last = starts[::FIELDS], starts[FIELDS - 1 :: FIELDS]
+    line_of_first = np.searchsorted(ends, first)
+    if not np.array_equal(line_of_first, np.searchsorted(ends, last)):
+        return False
+    return bool(np.all(line_of_first[1:] > line_of_first[:-1]))
+
+
+def _signs_lead(codes: npt.NDArray[np.uint8], starts: Integers) -> bool:
+    """Whether every minus stands at the start of a number and before a digit."""
+    minus = codes == _MINUS
+    leading = minus[starts]
+    if np.count_nonzero(minus) != np.count_nonzero(leading):
+        return False
+    # The text ends with a line break, so there is always a next character.
+    return bool(np.all(codes[starts[leading] + 1] >= _ZERO))
+
+
+def _raw_jobs(path: Path, found: _Collected, tally: Tally, processors_per_node: int) -> RawJobs:
+    """Turn the numbers of the file into columns of the canonical table."""
+    machine, notes = _machine(found.comments, processors_per_node)
+    lines = np.concatenate(found.lines) if found.lines else np.empty(0, np.int64)
+    table = found.numbers
+
+    def take(number: int) -> Array:
+        """Return field `number` (from 1) of every job."""
+        parts = [block[:, number - 1] for block in table]
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+    submit = _known(take(2))
+    submit += machine.origin
+    start = submit + _known(take(3))
+    run_time = _known(take(4))
+    status = take(11).astype(np.int64)
+    columns: dict[str, Array] = {
+        "job_id": take(1).astype(np.int64),
+        "submit": submit,
+        "start": start,
+        "end": start + run_time,
+        "run_time": run_time,
+        "allocated_nodes": _nodes(take(5), processors_per_node),
+        "average_cpu_time": _known(take(6)),
+        "used_memory": _known(take(7)) * KIB,
+        "requested_nodes": _nodes(take(8), processors_per_node),
+        "requested_time": _known(take(9)),
+        "requested_memory": _known(take(10)) * KIB,
+        "status": status,
+        "state": _states(status),
+        "user": texts(take(12)),
+        "group": texts(take(13)),
+        "executable": texts(take(14)),
+        "queue": texts(take(15), dict(machine.queues)),
+        "partition": texts(take(16), dict(machine.partitions)),
+        "preceding_job": texts(take(17)),
+        "think_time": _known(take(18)),
+    }
+    cancelled = (status == _CANCELLED) & ~(run_time > 0)
+    return RawJobs(
+        source=str(path),
+        form=FORM,
+        line=lines,
+        columns=columns,
+        fields=FIELD_NAMES,
+        marks={"never_started": cancelled, "partial_execution": _partial(columns["job_id"], status)},
+        machine=machine,
+        rows_read=found.rows_read,
+        problems=tally.problems(),
+        notes=tuple(notes),
+    )
+
+
+def _known(values: Array) -> npt.NDArray[np.float64]:
+    """Return a field as floats, with NaN for -1."""
+    known = values.astype(np.float64)
+    known[known == -1] = np.nan
+    return known
+
+
+def _nodes(values: Array, processors_per_node: int) -> Integers:
+    """Return a count of processors as whole nodes, -1 where it is not a count."""
+    whole = np.ceil(values / processors_per_node).astype(np.int64) if processors_per_node != 1 else values
+    return np.where(values > 0, whole, np.where(values == 0, 0, -1)).astype(np.int64)
+
+
+def _states(status: Integers) -> Array:
+    """Return how the jobs ended, by the format's status numbers."""
+    if not len(status):
+        return np.empty(0, np.str_)
+    low, high = int(status.min()), int(status.max())
+    if low < -1 or high > _CANCELLED:
+        status = np.where((status < 0) | (status > _CANCELLED), -1, status)
+    names = np.array([_STATUS_STATES.get(number, "unknown") for number in range(-1, _CANCELLED + 1)])
+    return names[status + 1]
+
+
+def _partial(job_id: Integers, status: Integers) -> npt.NDArray[np.bool_]:
+    """Mark bursts (status 2, 3, 4) of jobs whose whole run has a line of its own."""
+    burst = (status >= _PARTIAL[0]) & (status <= _PARTIAL[-1])
+    if not burst.any():
+        return burst
+    return burst & np.isin(job_id, job_id[~burst])
+
+
+def texts(numbers: Array, names: Mapping[int, str] | None = None) -> Array:
+    """Return numbers as text: their names where there are any, nothing for -1.
+
+    Parameters
+    ----------
+    numbers : array
+        Whole numbers.
+    names : Mapping of int to str, optional
+        Names of some of them.
+
+    Returns
+    -------
+    array of str
+        One text for each number.
+    """
+    whole = numbers.astype(np.int64)
+    if len(whole) and whole[0] == whole[-1] and bool(np.all(whole == whole[0])):
+        values, index = whole[:1], np.zeros(len(whole), np.int64)
+    else:
+        values, index = np.unique(whole, return_inverse=True)
+    named = names or {}
+    known = [named.get(int(value), "" if value == -1 else str(value)) for value in values]
+    return np.array(known, dtype=np.str_)[index]
+
+
+def _machine(comments: list[str], processors_per_node: int) -> tuple[Machine, list[str]]:
+    """Read the header comments; a value that is not as the format says is noted and left out."""
+    values: dict[str, str] = {}
+    queues: list[tuple[int, str]] = []
+    partitions: list[tuple[int, str]] = []
+    for comment in comments:
+        match = _HEADER.match(comment)
+        if match is None:
+            continue
+        name, value = match[1].strip().lower(), match[2]
+        numbered = _NUMBERED.match(value)
+        if name in ("queue", "partition") and numbered:
+            (queues if name == "queue" else partitions).append((int(numbered[1]), numbered[2]))
+        else:
+            values.setdefault(name, value)
+    notes: list[str] = []
+    nodes = _header_number(values, "maxnodes", notes)
+    processors = _header_number(values, "maxprocs", notes)
+    # Job sizes are in processors, so it is the processors that bound them; MaxNodes stands in where they are missing.
+    size = processors if processors else nodes
+    if processors_per_node != 1:
+        size = nodes if nodes else (processors // processors_per_node if processors else None)
+    machine = Machine(
+        name=values.get("computer") or None,
+        nodes=int(size) if size else None,
+        origin=float(_header_number(values, "unixstarttime", notes) or 0),
+        time_zone=values.get("timezonestring") or values.get("timezone") or None,
+        queues=tuple(queues),
+        partitions=tuple(partitions),
+    )
+    return machine, notes
+
+
+def _header_number(values: Mapping[str, str], name: str, notes: list[str]) -> int | None:
+    """Return the whole number that a header value starts with; None where there is none above 0."""
+    value = values.get(name)
+    if value is None:
+        return None
+    match = re.match(r"(-?\d{1,15})(?![\d.])", value)
+    if match is None:
+        notes.append(f"header comment {name} is {value[:40]!r}, not a number, and was left out")
+        return None
+    return int(match[1]) if int(match[1]) > 0 else None
