@@ -30,10 +30,9 @@ NONE_BETTER = -1
 UNREACHED = 1 << 62
 """The price of a number of nodes that no set of jobs frees; also the limit that excludes nothing."""
 
-# Bounds are computed in floating point: they settle a job's place only where they clear the known solution by more
-# than rounding can explain. Prices are whole numbers, so half of one is no loss of sharpness.
-_ABSOLUTE_MARGIN = 0.5
-_RELATIVE_MARGIN = 1e-9
+# Bounds are computed in floating point, whose numbers are this far apart at 1: what rounding can add is taken off
+# again, so that a bound never claims more than is so.
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 @kernel
@@ -71,14 +70,19 @@ def lower_bound(nodes: Integers, price: Integers, need: int, multiplier: float) 
     Returns
     -------
     float
-        The Lagrangian bound ``y * need + sum(min(0, price - y * nodes))`` (Kellerer et al. 2004, section 3.8).
+        The Lagrangian bound ``y * need + sum(min(0, price - y * nodes))`` (Kellerer et al. 2004, section 3.8), less
+        what rounding may have added: where it exceeds a whole number, so does the price of every cover.
     """
     bound = multiplier * need
+    total = 0
     for j in range(len(nodes)):
         reduced = price[j] - multiplier * nodes[j]
+        total += nodes[j]
         if reduced < 0:
             bound += reduced
-    return bound
+    # Each of the terms, and each sum on the way, is off by a few units in the last place of y * (need + total) at most;
+    # the comparison with a whole number of up to 2**62 is off by one more.
+    return bound - (2 * len(nodes) + 16) * _EPSILON * multiplier * (need + total)
 
 
 @kernel
@@ -102,12 +106,11 @@ def _relax(nodes: Integers, price: Integers, need: int) -> tuple[float, int]:
 @kernel
 def _settle(nodes: Integers, price: Integers, bound: float, multiplier: float, known: int) -> tuple[Booleans, Booleans]:
     """Rule jobs in or out of every cover that costs no more than `known`; what neither holds is left open."""
-    margin = _ABSOLUTE_MARGIN + _RELATIVE_MARGIN * (abs(bound) + known)
     inside = np.zeros(len(nodes), np.bool_)
     outside = np.zeros(len(nodes), np.bool_)
     for j in range(len(nodes)):
         reduced = price[j] - multiplier * nodes[j]
-        if bound + abs(reduced) > known + margin:
+        if (bound + abs(reduced)) * (1 - 8 * _EPSILON) > known:
             inside[j] = reduced < 0
             outside[j] = reduced > 0
     return inside, outside
@@ -195,7 +198,7 @@ def minimum_cover(nodes: Integers, price: Integers, need: int, limit: int) -> tu
     multiplier, found = _relax(nodes, price, need)
     known = min(found, limit - 1)
     bound = lower_bound(nodes, price, need, multiplier)
-    if bound > known + _ABSOLUTE_MARGIN + _RELATIVE_MARGIN * known:
+    if bound > known:
         return NONE_BETTER, chosen, multiplier
     inside, outside = _settle(nodes, price, bound, multiplier, known)
     open_jobs = np.flatnonzero(~(inside | outside))

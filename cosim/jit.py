@@ -67,7 +67,9 @@ def kernel(function: F) -> F:
     callable
         The compiled function.
     """
-    return cast(F, numba.njit(cache=_FOLDER is not None, nogil=True)(function))
+    # A cached kernel remembers its module's name; one kept by a file that was run as a script would break all others.
+    keep = _FOLDER is not None and function.__module__.startswith(f"{__package__}.")
+    return cast(F, numba.njit(cache=keep, nogil=True)(function))
 
 
 def compiled_before() -> bool:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from cosim.losses import seconds_lost
 from cosim.preemption import (
     Decision,
     Point,
@@ -21,7 +22,6 @@ from cosim.preemption import (
     most_nodes,
     point_at,
     points_at,
-    seconds_lost,
     starts_to_try,
 )
 from cosim.snapshot import Floats, Integers, Request, Snapshot

@@ -1,8 +1,8 @@
 r"""Whom to preempt, and when the on-demand job starts: the exact decision, and nothing else.
 
-Read it from top to bottom: what a victim loses, at which starts that can change, what the least loss at one start is,
-the frontier over all starts, and the choice on it. Everything is a pure function of a `Snapshot` and a `Request`; the
-replayer and the live controller call the same `decide`.
+Read `cosim.losses` first (what a victim loses, at which starts that can change), then this from top to bottom: the
+least loss at one start, the frontier over all starts, and the choice on it. Everything is a pure function of a
+`Snapshot` and a `Request`; the replayer and the live controller call the same `decide`.
 
 The rules (losses in node-seconds, for a start at t in [now, now + max_delay] with N nodes):
 
@@ -22,20 +22,44 @@ victim selection as in the papers on hybrid workloads (docs/preemption.md names 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from cosim.cover import NONE_BETTER, UNREACHED, lower_bound, minimum_cover, prices
 from cosim.jit import kernel
+from cosim.losses import candidate_starts, last_checkpoint, loss_on_a_node, seconds_lost
 from cosim.snapshot import Booleans, Floats, Integers, Request, Snapshot
+from traces.errors import InputError
+
+__all__ = [
+    "CHECKPOINT",
+    "KILL",
+    "Decision",
+    "Point",
+    "Victim",
+    "choose",
+    "decide",
+    "last_checkpoint",
+    "most_nodes",
+    "point_at",
+    "points_at",
+    "starts_to_try",
+    "ticks_per_second",
+]
 
 KILL = "kill"
 CHECKPOINT = "checkpoint"
 
 _FINEST_TICK = 1e-6
 """Losses are added up as whole ticks of a node, so that equal losses compare equal. Slurm's clock counts seconds."""
+
+_MOST_STARTS = 1_000_000
+"""A window with more starts than this to look at is a mistake in a unit: a day of a job that checkpoints every second
+and nine more of them has fewer."""
 
 
 class Victim(NamedTuple):
@@ -69,13 +93,29 @@ class Point:
         When the on-demand job starts [s].
     lost_node_seconds : float
         What all victims lose together.
-    victims : tuple of Victim
-        In ascending order of the ids; empty where free nodes and ending jobs are enough.
+    places : tuple of int
+        The victims' places in the snapshot's columns, ascending.
+    losses, by_checkpoint : tuples of float and of bool
+        What each of them loses [node-seconds], and whether it is signalled for a checkpoint rather than killed.
+    ids : sequence of str
+        The ids of all jobs of the snapshot.
     """
 
     start: float
     lost_node_seconds: float
-    victims: tuple[Victim, ...]
+    places: tuple[int, ...]
+    losses: tuple[float, ...] = field(repr=False)
+    by_checkpoint: tuple[bool, ...] = field(repr=False)
+    ids: Sequence[str] = field(repr=False, compare=False)
+
+    @cached_property
+    def victims(self) -> tuple[Victim, ...]:
+        """The victims in ascending order of their ids; empty where free nodes and ending jobs are enough."""
+        # Made when asked for: a frontier of a large machine names tens of thousands, of which one start's matter.
+        return tuple(
+            Victim(self.ids[place], CHECKPOINT if signalled else KILL, loss, place)
+            for place, signalled, loss in zip(self.places, self.by_checkpoint, self.losses, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -98,99 +138,32 @@ class Decision:
 
 
 @kernel
-def _kill_loss(t: float, start: float, interval: float, cost: float, restart: float) -> float:
-    """Return the seconds that a job killed at t loses on each node: since its newest checkpoint, and the restart."""
-    newest = start
-    if interval < math.inf:
-        k = math.floor((t - start - cost) / interval)
-        # The division rounds; the comparison with the completion time itself decides.
-        while start + (k + 1) * interval + cost <= t:
-            k += 1
-        while k >= 1 and start + k * interval + cost > t:
-            k -= 1
-        if k >= 1:
-            newest = start + k * interval + cost
-    return (t - newest) + restart
-
-
-@kernel
-def seconds_lost(
-    t: float, now: float, start: Floats, interval: Floats, cost: Floats, restart: Floats, on_demand: Booleans
-) -> tuple[Floats, Booleans]:
-    """Return what each job loses on each of its nodes if it is a victim at t.
-
-    Parameters
-    ----------
-    t, now : float
-        The on-demand job's start, and the moment of the decision [s].
-    start, interval, cost, restart : float64 arrays, shape (jobs,)
-        Start of the run, checkpoint interval (infinite: none), checkpoint cost and restart cost [s].
-    on_demand : bool array, shape (jobs,)
-        Whether the job can checkpoint on demand.
-
-    Returns
-    -------
-    seconds : float64 array, shape (jobs,)
-        The loss of each job divided by its nodes.
-    by_checkpoint : bool array, shape (jobs,)
-        Whether signalling it for a checkpoint is the cheaper way (killing it is, otherwise).
-    """
-    seconds = np.empty(len(start), np.float64)
-    by_checkpoint = np.zeros(len(start), np.bool_)
-    for j in range(len(start)):
-        seconds[j] = _kill_loss(t, start[j], interval[j], cost[j], restart[j])
-        if on_demand[j] and now + cost[j] <= t and cost[j] + restart[j] < seconds[j]:
-            seconds[j] = cost[j] + restart[j]
-            by_checkpoint[j] = True
-    return seconds, by_checkpoint
-
-
-@kernel
-def candidate_starts(
+def _who_may_go(
+    t: float,
     now: float,
-    max_delay: float,
+    ticks: float,
+    nodes: Integers,
     start: Floats,
     expected_end: Floats,
     interval: Floats,
     cost: Floats,
+    restart: Floats,
     on_demand: Booleans,
     preemptible: Booleans,
-) -> Floats:
-    """Return the times in the window at which something gets better, ascending: no other start can be on the frontier.
-
-    Parameters
-    ----------
-    now, max_delay : float
-        The window is [now, now + max_delay] [s].
-    start, expected_end, interval, cost : float64 arrays, shape (jobs,)
-        As in `Snapshot` [s].
-    on_demand, preemptible : bool arrays, shape (jobs,)
-        As in `Snapshot`.
-
-    Returns
-    -------
-    float64 array
-        `now`, each expected end, each completion of a checkpoint, and `now + cost` of each job that can checkpoint
-        on demand; between two of these a victim's loss only grows.
-    """
-    last = now + max_delay
-    times = [now]
-    for j in range(len(start)):
-        if now < expected_end[j] <= last:
-            times.append(expected_end[j])
-        if not preemptible[j] or expected_end[j] <= now:
-            continue
-        if on_demand[j] and now < now + cost[j] <= last:
-            times.append(now + cost[j])
-        if interval[j] < math.inf:
-            k = max(1, math.floor((now - start[j] - cost[j]) / interval[j]))
-            done = start[j] + k * interval[j] + cost[j]
-            while done <= last and done < expected_end[j]:
-                if done > now:
-                    times.append(done)
-                k += 1
-                done = start[j] + k * interval[j] + cost[j]
-    return np.unique(np.array(times))
+    place: Integers,
+    loss: Integers,
+) -> tuple[int, int]:
+    """Write down who may be a victim at t and what each loses [ticks]; return how many, and the nodes of ended jobs."""
+    count, ended = 0, 0
+    for j in range(len(nodes)):
+        if expected_end[j] <= t:
+            ended += nodes[j]
+        elif preemptible[j]:
+            seconds, _ = loss_on_a_node(t, now, start[j], interval[j], cost[j], restart[j], on_demand[j])
+            place[count] = j
+            loss[count] = nodes[j] * np.int64(np.rint(seconds * ticks))
+            count += 1
+    return count, ended
 
 
 @kernel
@@ -212,33 +185,32 @@ def _frontier(
     """Return the frontier's starts, and the victims' indices at each."""
     starts = [now for _ in range(0)]
     victims = [np.zeros(0, np.int64) for _ in range(0)]
+    place, loss = np.empty(len(nodes), np.int64), np.empty(len(nodes), np.int64)
     least = UNREACHED // (len(nodes) + 2)  # the loss of the best start so far; a later one has to lose less
     multiplier = 0.0
     for t in times:
-        ended = expected_end <= t
-        need = request_nodes - free_nodes - nodes[ended].sum()
+        count, ended = _who_may_go(
+            t, now, ticks, nodes, start, expected_end, interval, cost, restart, on_demand, preemptible, place, loss
+        )
+        need = request_nodes - free_nodes - ended
         if need <= 0:
             if least > 0:
                 starts.append(t)
                 victims.append(np.zeros(0, np.int64))
             break  # nothing is lost: no later start can be better
-        may_go = np.flatnonzero(preemptible & ~ended)
-        seconds, _ = seconds_lost(
-            t, now, start[may_go], interval[may_go], cost[may_go], restart[may_go], on_demand[may_go]
-        )
-        of = nodes[may_go]
-        price = prices(of * np.rint(seconds * ticks).astype(np.int64), len(nodes))
+        of = nodes[place[:count]]
+        price = prices(loss[:count], len(nodes))
         # A cover of a smaller loss has a lower price than this, whatever the number of its victims.
         limit = least * (len(nodes) + 1)
-        if lower_bound(of, price, need, multiplier) * (1 - 1e-9) > limit:
-            continue  # the relaxation of the last start shows already that this one is no better
+        if lower_bound(of, price, need, multiplier) > limit:
+            continue  # the relaxation of an earlier start shows already that this one is no better
         total, chosen, found = minimum_cover(of, price, need, limit)
         if found > 0:
             multiplier = found
         if total != NONE_BETTER:
             least = total // (len(nodes) + 1)
             starts.append(t)
-            victims.append(may_go[chosen])
+            victims.append(place[:count][chosen])
     return starts, victims
 
 
@@ -287,7 +259,31 @@ def ticks_per_second(snapshot: Snapshot, last: float) -> float:
 
 
 def starts_to_try(snapshot: Snapshot, request: Request) -> Floats:
-    """Return the starts at which the frontier can have a point, ascending (see `candidate_starts`)."""
+    """Return the starts at which the frontier can have a point, ascending (see `candidate_starts`).
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        The machine.
+    request : Request
+        What the on-demand job asks for.
+
+    Returns
+    -------
+    float64 array
+        Starts, `now` the first of them [s].
+
+    Raises
+    ------
+    InputError
+        Where there are more than a million: some job's checkpoint interval is tiny beside the window.
+    """
+    checkpoints = float((request.max_delay / snapshot.checkpoint_interval).sum())
+    if checkpoints > _MOST_STARTS:
+        raise InputError(
+            f"request: max_delay is {request.max_delay}, in which the jobs write some {checkpoints:.3g} checkpoints, "
+            f"expected at most {_MOST_STARTS}: shorten the window or correct the jobs' checkpoint_interval"
+        )
     return candidate_starts(
         float(snapshot.now),
         float(request.max_delay),
@@ -317,8 +313,9 @@ def point_at(snapshot: Snapshot, t: float, chosen: Integers) -> Point:
     Point
         With the victims in the order of the snapshot, that is of their ids.
     """
+    places = np.sort(chosen)
     losses, by_checkpoint = _losses_of(
-        np.sort(chosen),
+        places,
         float(t),
         float(snapshot.now),
         snapshot.nodes,
@@ -328,11 +325,8 @@ def point_at(snapshot: Snapshot, t: float, chosen: Integers) -> Point:
         snapshot.restart_cost,
         snapshot.on_demand_checkpoint,
     )
-    victims = tuple(
-        Victim(snapshot.ids[j], CHECKPOINT if signalled else KILL, loss, j)
-        for j, signalled, loss in zip(np.sort(chosen).tolist(), by_checkpoint.tolist(), losses.tolist(), strict=True)
-    )
-    return Point(float(t), math.fsum(losses.tolist()), victims)
+    lost = tuple(losses.tolist())
+    return Point(float(t), math.fsum(lost), tuple(places.tolist()), lost, tuple(by_checkpoint.tolist()), snapshot.ids)
 
 
 def points_at(snapshot: Snapshot, request: Request, times: Floats) -> tuple[Point, ...]:

@@ -1,0 +1,267 @@
+"""The replayed machine: the compiled loop's state with a handle for each thing that can be done to it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from cosim.kernel import backfill as kernel_backfill
+from cosim.kernel import loop
+from cosim.kernel import queue as kernel_queue
+from cosim.kernel.state import (
+    CLOCK,
+    EVENT,
+    QUEUED,
+    RELEASE,
+    RUNNING,
+    Records,
+    add_release,
+    remove_release,
+    start_job,
+)
+from cosim.preemption import CHECKPOINT, last_checkpoint
+from cosim.snapshot import Integers, Snapshot
+
+BACKFILL = {
+    "none": kernel_backfill.NONE,
+    "easy": kernel_backfill.EASY,
+    "conservative": kernel_backfill.CONSERVATIVE,
+}
+"""The ways to backfill, by name."""
+
+PRIORITY = {"fcfs": kernel_queue.FIXED, "sjf": kernel_queue.FIXED, "wfp": kernel_queue.WFP}
+"""The orders of the queue, by name."""
+
+OVERRUN_GRACE = 120.0
+"""How long after its limit a running job is still expected to end by itself [s].
+
+Schedulers end a job some time after its limit (slurm.conf(5): KillWait, OverTimeLimit). Nine in ten of Theta's jobs of
+2022 that outlived their limit ended within 117 s of it. A job later than this is taken to run on for good.
+"""
+
+_MOMENTS = 20_000  # events in one go: some 50 ms, so that progress shows and Ctrl-C is heard
+
+
+class InterruptedRun(NamedTuple):
+    """A run that was stopped before its end: by a preemption, or by an outage (`how`)."""
+
+    job: int
+    start: float
+    end: float
+    saved: float
+    how: str
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the batch queue is run.
+
+    Attributes
+    ----------
+    nodes : int
+        The machine's size.
+    backfill : str
+        One of `BACKFILL`.
+    priority : str
+        One of `PRIORITY`.
+    """
+
+    nodes: int
+    backfill: str = "easy"
+    priority: str = "fcfs"
+
+
+class Machine:
+    """A machine with a batch queue, in replayed time.
+
+    Parameters
+    ----------
+    jobs : records, shape (jobs,)
+        Of `cosim.kernel.state.JOB`, in order of submission; changed in place.
+    rules : Rules
+        The machine's size and how its queue is run.
+    ask : bool
+        Whether a policy decides about on-demand jobs.
+    planned_outages : int
+        Outages that will be entered into the calendar of releases.
+    """
+
+    def __init__(self, jobs: Records, rules: Rules, *, ask: bool, planned_outages: int = 0) -> None:
+        self.jobs = jobs
+        self.rules = rules
+        self.interrupted: list[InterruptedRun] = []
+        self._ask = ask
+        self._queue = np.zeros(len(jobs) + 1, np.int64)
+        self._running = np.zeros(len(jobs) + 1, np.int64)
+        self._events: Records = np.zeros(len(jobs) + 2, EVENT)
+        self._releases: Records = np.zeros(2 * len(jobs) + planned_outages + 2, RELEASE)
+        self._clock: Records = np.zeros(1, CLOCK)
+        self._clock["free"] = rules.nodes
+        self._clock["now"] = jobs["submit"][0] if len(jobs) else 0.0
+        self._asked = np.zeros(int(np.count_nonzero(jobs["on_demand"])) + 1, np.int64)
+
+    @property
+    def now(self) -> float:
+        """The time [s]."""
+        return float(self._clock["now"][0])
+
+    @property
+    def free(self) -> int:
+        """Nodes that nobody holds."""
+        return int(self._clock["free"][0])
+
+    @property
+    def done(self) -> int:
+        """Jobs that have ended."""
+        return int(self._clock["done"][0])
+
+    @property
+    def running(self) -> Integers:
+        """The running jobs, in ascending order of their ids."""
+        places = self._running[: int(self._clock["running"][0])]
+        return places[np.argsort(self.jobs["id_rank"][places])]
+
+    def advance(self, until: float, *, watch: bool) -> int:
+        """Let time pass until somebody has to look (see `cosim.kernel.loop.advance`).
+
+        Parameters
+        ----------
+        until : float
+            A moment at which to stop, infinite for none [s].
+        watch : bool
+            Whether to stop whenever a run has ended.
+
+        Returns
+        -------
+        int
+            `loop.FINISHED`, `loop.ATTENTION` or `loop.BUDGET`.
+        """
+        self._clock["watch"] = watch
+        return loop.advance(
+            self.jobs,
+            self._queue,
+            self._running,
+            self._events,
+            self._releases,
+            self._clock,
+            self._asked,
+            PRIORITY[self.rules.priority],
+            BACKFILL[self.rules.backfill],
+            self._ask,
+            float(until),
+            _MOMENTS,
+        )
+
+    def schedule(self) -> None:
+        """Run a scheduling pass over the batch queue."""
+        loop.schedule(
+            self.jobs,
+            self._queue,
+            self._running,
+            self._events,
+            self._releases,
+            self._clock,
+            PRIORITY[self.rules.priority],
+            BACKFILL[self.rules.backfill],
+        )
+
+    def arrivals(self) -> list[int]:
+        """Return the on-demand jobs that arrived since the last call."""
+        count = int(self._clock["new_on_demand"][0])
+        self._clock["new_on_demand"] = 0
+        return [int(j) for j in self._asked[:count]]
+
+    def is_queued(self, j: int) -> bool:
+        """Say whether job j waits in the batch queue."""
+        return bool(self.jobs["status"][j] == QUEUED)
+
+    def is_running(self, j: int) -> bool:
+        """Say whether job j runs."""
+        return bool(self.jobs["status"][j] == RUNNING)
+
+    def enqueue(self, j: int) -> None:
+        """Put job j into the batch queue."""
+        kernel_queue.enqueue(self.jobs, self._queue, self._clock, j)
+
+    def take_off(self, j: int) -> None:
+        """Take job j off the batch queue."""
+        loop.take_off(self._queue, self._clock, j)
+
+    def start(self, j: int) -> None:
+        """Start job j, which is not in the queue, on free nodes."""
+        start_job(self.jobs, self._running, self._events, self._releases, self._clock, j)
+
+    def hold(self, nodes: int) -> None:
+        """Take free nodes out of everybody's reach (negative: give them back)."""
+        self._clock["free"] -= nodes
+
+    def expect(self, time: float, nodes: int, owner: int) -> None:
+        """Enter nodes that come free at a time into the calendar; `owner` is negative and unique."""
+        add_release(self._releases, self._clock, float(time), nodes, owner)
+
+    def forget(self, time: float, owner: int) -> None:
+        """Strike what `expect` entered."""
+        remove_release(self._releases, self._clock, float(time), owner)
+
+    def promise(self, j: int) -> None:
+        """Promise a running job's nodes to an on-demand job."""
+        loop.promise(self.jobs, self._releases, self._clock, j)
+
+    def release_promise(self, j: int) -> None:
+        """Take the promise back, if job j still runs."""
+        loop.release_promise(self.jobs, self._releases, self._clock, j)
+
+    def stall(self, j: int, seconds: float) -> None:
+        """Let job j end that much later, for a checkpoint that was not needed after all."""
+        loop.stall(self.jobs, self._events, self._clock, j, float(seconds))
+
+    def interrupt(self, j: int, how: str) -> None:
+        """Stop job j now and put it back into the queue; what it keeps depends on `how`.
+
+        Parameters
+        ----------
+        j : int
+            A running job.
+        how : str
+            `CHECKPOINT`: it was signalled `cost` seconds ago and keeps its work up to then; otherwise it keeps its
+            work up to its newest checkpoint.
+        """
+        job = self.jobs[j]
+        start, now = float(job["start"]), self.now
+        if how == CHECKPOINT:
+            kept_until = now - float(job["cost"])
+        else:
+            kept_until = last_checkpoint(now, start, float(job["interval"]), float(job["cost"]))
+        saved = max(0.0, kept_until - start)
+        self.interrupted.append(InterruptedRun(j, start, now, saved, how))
+        loop.interrupt(self.jobs, self._queue, self._running, self._events, self._releases, self._clock, j, saved)
+
+    def snapshot(self) -> tuple[Snapshot, Integers]:
+        """Return what a policy may see, and the job behind each place of it.
+
+        Jobs that are promised to an on-demand job, and on-demand jobs themselves, are nobody's victims, and their
+        nodes come back to nobody else.
+        """
+        places = self.running
+        rows = self.jobs[places]
+        limit = rows["expected_end"]
+        late = np.where(limit + OVERRUN_GRACE > self.now, limit + OVERRUN_GRACE, math.inf)
+        expected = np.where(limit > self.now, limit, late)
+        promised = rows["promised"] != 0
+        return Snapshot(
+            now=self.now,
+            free_nodes=self.free,
+            ids=[str(j) for j in places],
+            nodes=rows["nodes"].copy(),
+            start=rows["start"].copy(),
+            expected_end=np.where(promised, math.inf, expected),
+            checkpoint_interval=rows["interval"].copy(),
+            checkpoint_cost=rows["cost"].copy(),
+            restart_cost=rows["restart_cost"].copy(),
+            on_demand_checkpoint=rows["on_demand_checkpoint"] != 0,
+            preemptible=(rows["preemptible"] != 0) & (rows["on_demand"] == 0) & ~promised,
+            priority=np.zeros(len(places), np.int64),
+        ), places
