@@ -219,7 +219,7 @@ def _joined(parts: Sequence[dict[str, Array]]) -> dict[str, Array]:
             part[column.name] if column.name in part else column.filled(len(part["submit"])) for part in parts
         ]
         if column.name == "job_id" and any(piece.dtype.kind == "U" for piece in pieces):
-            pieces = [_id_texts(piece) for piece in pieces]
+            pieces = [id_texts(piece) for piece in pieces]
         joined[column.name] = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
     return joined
 
@@ -237,7 +237,7 @@ def _unique_ids(columns: dict[str, Array], tally: Tally) -> dict[str, Array]:
     """Treat job ids that occur more than once, and turn numbers into text."""
     ids = columns["job_id"]
     numbers = ids.dtype.kind in "iu"
-    columns["job_id"] = _id_texts(ids)
+    columns["job_id"] = id_texts(ids)
     if numbers and bool(np.all(ids[1:] > ids[:-1])):
         return columns
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
@@ -271,8 +271,20 @@ def _suffixed(ids: Array, inverse: Integers, rows: Integers) -> Array:
     return names.astype(np.str_)
 
 
-def _id_texts(ids: Array) -> Array:
-    """Return job ids as text; whole columns of numbers at once, since a conversion of each is what takes longest."""
+def id_texts(ids: Array) -> Array:
+    """Return job ids as text.
+
+    Parameters
+    ----------
+    ids : array of int64 or str
+        The ids; a column of numbers is converted as a whole, digit by digit, since converting each alone takes
+        longer than all the rest of reading.
+
+    Returns
+    -------
+    array of str
+        The ids.
+    """
     if ids.dtype.kind not in "iu":
         return ids
     if len(ids) == 0 or int(ids.min()) < 0:

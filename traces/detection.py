@@ -17,6 +17,7 @@ DELIMITERS = (",", "|", ";", "\t")
 _PARQUET = b"PAR1"
 _NUMBERS = re.compile(r"[-+\d.eE\s,;|]+")
 _SHOWN = 60
+_LOOK = 1 << 16
 
 
 class Form(Enum):
@@ -106,9 +107,10 @@ def split_header(line: str) -> tuple[Form, str, list[str]] | None:
 
 def _first_line(path: Path, treatments: Treatments) -> tuple[str, int]:
     """Return the first line with anything on it, without blanks around, and its number."""
-    for block in blocks(path, Tally(treatments)):
-        for offset, line in enumerate(block.data.split(b"\n")):
-            text = line.strip()
-            if text:
-                return text.decode("utf-8", "replace"), block.first_line + offset
+    for block in blocks(path, Tally(treatments), size=_LOOK):
+        text = block.data.lstrip()
+        if text:
+            skipped = block.data[: len(block.data) - len(text)].count(b"\n")
+            line = text.partition(b"\n")[0].rstrip()
+            return line.decode("utf-8", "replace"), block.first_line + skipped
     raise InputError(f"{path}: holds nothing but blank lines; a trace has at least one job")

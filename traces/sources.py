@@ -1,6 +1,6 @@
 """Opening a trace file: compression by its first bytes, text in blocks of whole lines, every line of bounded length.
 
-A file is never read as a whole: a block is some megabytes, and a line that outgrows `LONGEST_LINE` ends the reading.
+A file is never read as a whole: a block is a megabyte, and a line that outgrows `LONGEST_LINE` ends the reading.
 So neither a file of two gigabytes without a line break nor a small archive that unpacks to one takes the memory.
 """
 
@@ -22,8 +22,8 @@ from traces.errors import InputError
 from traces.problems import DROP
 from traces.raw import Tally
 
-BLOCK = 4 << 20
-"""Bytes read at a time."""
+BLOCK = 1 << 20
+"""Bytes read at a time: small enough that the arrays made of a block stay in the cache."""
 LONGEST_LINE = 1 << 20
 """Bytes in a line at most; a job record takes a few hundred, a submit line in sacct output some thousands."""
 
@@ -93,7 +93,9 @@ def first_bytes(path: Path, count: int = 8) -> bytes:
         return stream.read(count)
 
 
-def blocks(path: Path, tally: Tally, progress: Progress | None = None) -> Iterator[Block]:
+def blocks(
+    path: Path, tally: Tally, progress: Progress | None = None, size: int = BLOCK
+) -> Iterator[Block]:
     """Read a text file, compressed or not, in blocks of whole lines.
 
     Parameters
@@ -104,11 +106,13 @@ def blocks(path: Path, tally: Tally, progress: Progress | None = None) -> Iterat
         Where byte-order marks and truncated archives are counted.
     progress : Progress, optional
         Called after each block.
+    size : int
+        Bytes read at a time.
 
     Yields
     ------
     Block
-        At most about `BLOCK` bytes of whole lines.
+        About `size` bytes of whole lines at most.
 
     Raises
     ------
@@ -116,9 +120,9 @@ def blocks(path: Path, tally: Tally, progress: Progress | None = None) -> Iterat
         Where the file cannot be opened, is empty, binary or damaged, or has a line beyond `LONGEST_LINE`.
     """
     with opened(path) as stream:
-        size = path.stat().st_size
+        total = path.stat().st_size
         rest, line, seen = b"", 1, False
-        for chunk in _text(path, _unpacked(path, stream), tally):
+        for chunk in _text(path, _unpacked(path, stream, size), tally):
             seen = True
             end = chunk.rfind(b"\n") + 1
             _check_line_lengths(path, rest, chunk, end, line)
@@ -130,7 +134,7 @@ def blocks(path: Path, tally: Tally, progress: Progress | None = None) -> Iterat
             else:
                 rest += chunk
             if progress is not None and stream.seekable():
-                progress(min(stream.tell(), size), size)
+                progress(min(stream.tell(), total), total)
         if not seen:
             raise InputError(f"{path}: is empty; a trace has at least one job")
         if rest:
@@ -149,7 +153,7 @@ def _check_line_lengths(path: Path, rest: bytes, chunk: bytes, end: int, line: i
         )
 
 
-def _unpacked(path: Path, stream: BinaryIO) -> Iterator[bytes]:
+def _unpacked(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
     """Yield the unpacked bytes; raise EOFError where an archive ends early."""
     head = stream.read(8)
     for magic, name in _FOREIGN.items():
@@ -162,7 +166,7 @@ def _unpacked(path: Path, stream: BinaryIO) -> Iterator[bytes]:
             if not packed and head:
                 # A pipe cannot be rewound, so the bytes already taken are handed on.
                 yield head
-            while chunk := source.read(BLOCK):
+            while chunk := source.read(size):
                 yield chunk
     except _DAMAGE as error:
         if not packed:
@@ -218,7 +222,7 @@ def _text(path: Path, chunks: Iterator[bytes], tally: Tally) -> Iterator[bytes]:
             if first:
                 # The head of an unpacked stream may be a few bytes only, too few to judge by.
                 with suppress(StopIteration):
-                    chunk += next(chunks) if len(chunk) < BLOCK else b""
+                    chunk += next(chunks)
                 chunk, decoder = _without_mark(path, chunk, tally)
                 old_mac = b"\r" in chunk and b"\n" not in chunk and decoder is None
                 first = False

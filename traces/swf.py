@@ -4,15 +4,13 @@ The format is that of the Parallel Workloads Archive (Feitelson, Tsafrir and Kra
 Parallel Workloads Archive", J. Parallel Distrib. Comput. 74(10), 2014, and the archive's page "The Standard
 Workload Format"): header comments `; Name: value`, then a line of 18 numbers per job, -1 for what is not known.
 
-A clean block of lines is parsed by NumPy as a whole. Whether it is clean is checked first, on whole arrays: only
-digits, signs and blanks, a sign only before a digit and at the start of a number, and 18 numbers on every line. Any
-other block goes line by line through `traces.swf_lines`, which knows what to repair and what to report.
+A clean block of lines is parsed as a whole (`traces.swf_block`). Any other goes line by line through
+`traces.swf_lines`, which knows what to repair and what to report.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,20 +21,17 @@ import numpy.typing as npt
 from traces.problems import Treatments
 from traces.raw import Integers, RawJobs, Tally
 from traces.sources import Block, Progress, blocks
-from traces.swf_lines import LARGEST, WHOLE_FIELDS, parse_lines
+from traces.swf_block import parse_clean
+from traces.swf_lines import parse_lines
 from traces.table import Array, Machine
 
 FORM = "Standard Workload Format"
-FIELDS = 18
 KIB = 1024.0
 """The format counts memory in kilobytes."""
 
 _STATUS_STATES: Mapping[int, str] = {0: "failed", 1: "completed", 3: "completed", 4: "failed", 5: "cancelled"}
 _PARTIAL = (2, 3, 4)
 _CANCELLED = 5
-_BLANK = ord(" ")
-_MINUS = ord("-")
-_ZERO = ord("0")
 
 FIELD_NAMES: Mapping[str, str] = {
     "job_id": "field 1 (job number)",
@@ -95,9 +90,9 @@ def read_swf(
     found = _Collected()
     for block in blocks(path, tally, progress):
         body = _without_header(block, found)
-        if not body.data.strip():
+        if not body.data or body.data.isspace():
             continue
-        fast = _parse_clean(body)
+        fast = parse_clean(body)
         if fast is None:
             numbers, lines, comments, rows = parse_lines(body, str(path), tally)
             found.comments.extend(comments)
@@ -122,56 +117,6 @@ def _without_header(block: Block, found: _Collected) -> Block:
             found.comments.append(text.decode("utf-8", "replace"))
         start, line = end, line + 1
     return Block(line, data[start:], block.complete) if start else block
-
-
-def _parse_clean(block: Block) -> tuple[npt.NDArray[np.int64 | np.float64], Integers] | None:
-    """Parse a block of job lines as a whole; None where anything about it is unusual."""
-    data = block.data if block.data.endswith(b"\n") else block.data + b"\n"
-    alien = data.translate(None, b"0123456789- \t\r\n")
-    if alien.strip(b"."):
-        return None
-    codes = np.frombuffer(data, np.uint8)
-    blank = codes <= _BLANK
-    starts = np.flatnonzero(blank[:-1] & ~blank[1:]) + 1
-    if not blank[0]:
-        starts = np.concatenate(([0], starts))
-    ends = np.flatnonzero(codes == ord("\n"))
-    if len(starts) % FIELDS or not _eighteen_a_line(starts, ends) or not _signs_lead(codes, starts):
-        return None
-    dtype: type = np.float64 if alien else np.int64
-    # NumPy reports text that is no number by a warning or, in later releases, by an error.
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            numbers = np.fromstring(data, dtype=dtype, sep=" ")
-        except (DeprecationWarning, ValueError):
-            return None
-    if len(numbers) != len(starts) or numbers.max() > LARGEST or numbers.min() < -LARGEST:
-        return None
-    table = numbers.reshape(-1, FIELDS)
-    if alien and any(np.any(table[:, index] % 1) for index in WHOLE_FIELDS):
-        return None
-    lines = block.first_line + np.searchsorted(ends, starts[::FIELDS])
-    return table, lines.astype(np.int64)
-
-
-def _eighteen_a_line(starts: Integers, ends: Integers) -> bool:
-    """Whether the numbers that start at `starts` come in eighteens, each on a line of its own."""
-    first, last = starts[::FIELDS], starts[FIELDS - 1 :: FIELDS]
-    line_of_first = np.searchsorted(ends, first)
-    if not np.array_equal(line_of_first, np.searchsorted(ends, last)):
-        return False
-    return bool(np.all(line_of_first[1:] > line_of_first[:-1]))
-
-
-def _signs_lead(codes: npt.NDArray[np.uint8], starts: Integers) -> bool:
-    """Whether every minus stands at the start of a number and before a digit."""
-    minus = codes == _MINUS
-    leading = minus[starts]
-    if np.count_nonzero(minus) != np.count_nonzero(leading):
-        return False
-    # The text ends with a line break, so there is always a next character.
-    return bool(np.all(codes[starts[leading] + 1] >= _ZERO))
 
 
 def _raw_jobs(path: Path, found: _Collected, tally: Tally, processors_per_node: int) -> RawJobs:

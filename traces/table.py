@@ -217,7 +217,7 @@ class Trace:
 
     def frame(self) -> pd.DataFrame:
         """Return the table as a pandas data frame, a new one at each call; strings as pandas strings."""
-        import pandas as pd
+        import pandas as pd  # noqa: PLC0415 - a second that most runs can save
 
         return pd.DataFrame(
             {
@@ -243,7 +243,7 @@ class Trace:
         InputError
             Where a needed column is missing, a column holds something else than its type, or no job is left.
         """
-        from traces.frames import raw_jobs_of_frame
-        from traces.cleaning import clean
+        from traces.cleaning import clean  # noqa: PLC0415 - it builds on this module
+        from traces.frames import raw_jobs_of_frame  # noqa: PLC0415
 
         return clean([raw_jobs_of_frame(frame, "data frame", machine or Machine())])
