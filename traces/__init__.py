@@ -13,6 +13,7 @@ from traces.generator import synthetic, theta_like
 from traces.problems import KINDS, Problem, Summary, Treatments
 from traces.reading import read
 from traces.table import SCHEMA, Column, Machine, Trace
+from traces.writing import write
 
 __all__ = [
     "KINDS",
@@ -30,4 +31,5 @@ __all__ = [
     "read",
     "synthetic",
     "theta_like",
+    "write",
 ]

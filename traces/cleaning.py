@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from traces.errors import InputError
+from traces.ids import id_texts, unique_ids
 from traces.problems import DROP, KINDS, REFUSE, REPAIR, Problem, Summary, Treatments
-from traces.raw import Integers, Mask, RawJobs, Tally, examples_at, plain
+from traces.raw import Mask, RawJobs, Tally, examples_at, plain
 from traces.table import COLUMNS, SCHEMA, Array, Machine, Trace
 
 _MARKS = ("not_finished", "never_started", "partial_execution", "clock_change")
@@ -35,9 +36,7 @@ class _Jobs:
     def __getitem__(self, name: str) -> Array:
         return self.columns[name]
 
-    def meet(
-        self, kind: str, mask: Mask, column: str, value: Callable[[int], str] | None = None
-    ) -> tuple[str, Mask]:
+    def meet(self, kind: str, mask: Mask, column: str, value: Callable[[int], str] | None = None) -> tuple[str, Mask]:
         """Count the living jobs of a mask, drop them where that is the treatment, and return what is left to do."""
         mask = mask & self.alive
         if not mask.any():
@@ -60,9 +59,7 @@ class _Jobs:
         self.alive &= ~mask
 
 
-def clean(
-    raws: Sequence[RawJobs], *, nodes: int | None = None, treatments: Treatments | None = None
-) -> Trace:
+def clean(raws: Sequence[RawJobs], *, nodes: int | None = None, treatments: Treatments | None = None) -> Trace:
     """Check the jobs of one or more files and join them to a trace.
 
     Parameters
@@ -98,7 +95,7 @@ def clean(
         raise InputError(_nothing_left(raws, rows_read, total.problems()))
     _check_clocks(raws, parts)
     columns = _joined([part for part in parts if len(part["submit"])])
-    columns = _unique_ids(_sorted(columns), total)
+    columns = unique_ids(_sorted(columns), total)
     summary = Summary(
         files=tuple(f"{raw.source} ({raw.form})" for raw in raws),
         rows_read=rows_read,
@@ -117,6 +114,9 @@ def _checked(raw: RawJobs, machine: Machine, tally: Tally) -> dict[str, Array]:
             jobs.meet(kind, raw.marks[kind], "state", lambda row: _state(jobs, row))
     for name in ("start", "end"):
         jobs.columns.setdefault(name, COLUMNS[name].filled(len(raw)))
+    for name in ("submit", "start", "end", "run_time"):
+        if np.isinf(jobs[name]).any():  # no time is infinite but a requested one
+            jobs.columns[name] = np.where(np.isinf(jobs[name]), np.nan, jobs[name])
     _check_times(jobs)
     _check_nodes(jobs, machine)
     _check_estimates(jobs)
@@ -215,9 +215,7 @@ def _joined(parts: Sequence[dict[str, Array]]) -> dict[str, Array]:
     """Join the columns of several files and fill in those that a file does not have."""
     joined: dict[str, Array] = {}
     for column in SCHEMA:
-        pieces = [
-            part[column.name] if column.name in part else column.filled(len(part["submit"])) for part in parts
-        ]
+        pieces = [part[column.name] if column.name in part else column.filled(len(part["submit"])) for part in parts]
         if column.name == "job_id" and any(piece.dtype.kind == "U" for piece in pieces):
             pieces = [id_texts(piece) for piece in pieces]
         joined[column.name] = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
@@ -233,74 +231,6 @@ def _sorted(columns: dict[str, Array]) -> dict[str, Array]:
     return {name: values[order] for name, values in columns.items()}
 
 
-def _unique_ids(columns: dict[str, Array], tally: Tally) -> dict[str, Array]:
-    """Treat job ids that occur more than once, and turn numbers into text."""
-    ids = columns["job_id"]
-    numbers = ids.dtype.kind in "iu"
-    columns["job_id"] = id_texts(ids)
-    if numbers and bool(np.all(ids[1:] > ids[:-1])):
-        return columns
-    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
-    if len(first) == len(ids):
-        return columns
-    later = np.ones(len(ids), bool)
-    later[first] = False
-    rows = np.flatnonzero(later)
-    shown = (f"job {columns['job_id'][row]}: occurs again, submitted at {plain(columns['submit'][row])}" for row in rows)
-    treatment = tally.meet("duplicate_id", len(rows), shown)
-    if treatment == DROP:
-        columns = {name: values[~later] for name, values in columns.items()}
-    elif treatment == REPAIR:
-        columns["job_id"] = _suffixed(columns["job_id"], inverse, rows)
-    return columns
-
-
-def _suffixed(ids: Array, inverse: Integers, rows: Integers) -> Array:
-    """Add #2, #3, ... to the ids of rows that repeat an earlier one."""
-    names = ids.astype(object)
-    taken = set(names.tolist())
-    count: dict[int, int] = {}
-    for row in rows.tolist():
-        group = int(inverse[row])
-        number = count.get(group, 1) + 1
-        while f"{ids[row]}#{number}" in taken:
-            number += 1
-        count[group] = number
-        names[row] = f"{ids[row]}#{number}"
-        taken.add(names[row])
-    return names.astype(np.str_)
-
-
-def id_texts(ids: Array) -> Array:
-    """Return job ids as text.
-
-    Parameters
-    ----------
-    ids : array of int64 or str
-        The ids; a column of numbers is converted as a whole, digit by digit, since converting each alone takes
-        longer than all the rest of reading.
-
-    Returns
-    -------
-    array of str
-        The ids.
-    """
-    if ids.dtype.kind not in "iu":
-        return ids
-    if len(ids) == 0 or int(ids.min()) < 0:
-        return ids.astype(np.str_)
-    width = len(str(int(ids.max())))
-    codes = np.zeros((len(ids), width), np.uint32)
-    for digits in range(1, width + 1):
-        low = 10 ** (digits - 1) if digits > 1 else 0
-        rows = np.flatnonzero((ids >= low) & (ids < 10**digits))
-        rest = ids[rows]
-        for place in range(digits - 1, -1, -1):
-            rest, digit = np.divmod(rest, 10)
-            codes[rows, place] = digit + ord("0")
-    return codes.view(f"<U{width}").reshape(-1)
-
-
 def _joined_machine(raws: Sequence[RawJobs], nodes: int | None) -> Machine:
     """Return the machine of the trace: what the person says, else the largest that a file states."""
     first = raws[0].machine
@@ -309,7 +239,7 @@ def _joined_machine(raws: Sequence[RawJobs], nodes: int | None) -> Machine:
     return replace(
         first,
         nodes=nodes if nodes is not None else max(sizes, default=None),
-        origin=first.origin if len(origins) == 1 else 0.0,
+        origin=first.origin if len(origins) == 1 else None,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from traces.errors import InputError
 from traces.problems import Treatments
 from traces.raw import Tally
-from traces.sources import blocks, first_bytes
+from traces.sources import first_bytes, pieces
 
 DELIMITERS = (",", "|", ";", "\t")
 """What may separate the fields of a file with a header line."""
@@ -106,11 +106,15 @@ def split_header(line: str) -> tuple[Form, str, list[str]] | None:
 
 
 def _first_line(path: Path, treatments: Treatments) -> tuple[str, int]:
-    """Return the first line with anything on it, without blanks around, and its number."""
-    for block in blocks(path, Tally(treatments), size=_LOOK):
-        text = block.data.lstrip()
-        if text:
-            skipped = block.data[: len(block.data) - len(text)].count(b"\n")
-            line = text.partition(b"\n")[0].rstrip()
-            return line.decode("utf-8", "replace"), block.first_line + skipped
-    raise InputError(f"{path}: holds nothing but blank lines; a trace has at least one job")
+    """Return the first line with anything on it, or the start of a long one, and its number."""
+    number, start = 1, b""
+    for piece in pieces(path, Tally(treatments), size=_LOOK):
+        start += piece
+        text = start.lstrip()
+        number += start[: len(start) - len(text)].count(b"\n")
+        start = text
+        if b"\n" in text or len(text) >= _LOOK:
+            break
+    if not start:
+        raise InputError(f"{path}: holds nothing but blank lines; a trace has at least one job")
+    return start.partition(b"\n")[0].rstrip().decode("utf-8", "replace"), number

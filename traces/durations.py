@@ -27,9 +27,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+", re.ASCII)
 _PART = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(ms|[smhdw])", re.ASCII)
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?(\.\d+)?", re.ASCII)
 _UNLIMITED = frozenset({"unlimited", "infinite", "infinity", "inf"})
-_UNKNOWN_LIMITS = frozenset(
-    {"", "partition_limit", "not_set", "unknown", "none", "n/a", "nan", "invalid"}
-)
+_UNKNOWN_LIMITS = frozenset({"", "partition_limit", "not_set", "unknown", "none", "n/a", "nan", "invalid"})
 # Longer text is no duration, and is not worth matching against patterns.
 _LONGEST = 64
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from traces import theta
-from traces.cleaning import id_texts
 from traces.errors import InputError
+from traces.ids import id_texts
 from traces.problems import Summary
 from traces.raw import Integers
 from traces.table import SCHEMA, Array, Machine, Trace
@@ -173,9 +173,7 @@ class _Draw:
 
     def first(self, count: int) -> _Draw:
         """Return the first jobs."""
-        return _Draw(
-            self.run_of_job[:count], self.nodes[:count], self.requested[:count], self.run_time[:count]
-        )
+        return _Draw(self.run_of_job[:count], self.nodes[:count], self.requested[:count], self.run_time[:count])
 
     def work(self) -> Floats:
         """Return the node-seconds of each job."""
@@ -239,7 +237,9 @@ def _arrivals(rng: np.random.Generator, run_of_job: Integers, span: float) -> Fl
     first = np.concatenate(([True], run_of_job[1:] != run_of_job[:-1]))
     gaps[first] = 0.0
     passed_gaps = np.cumsum(gaps)
-    return np.floor(starts[run_of_job] + passed_gaps - passed_gaps[np.flatnonzero(first)][run_of_job])
+    within_run = passed_gaps - passed_gaps[np.flatnonzero(first)][run_of_job]
+    submitted: Floats = np.floor(starts[run_of_job] + within_run)
+    return submitted
 
 
 def _users(rng: np.random.Generator, run_of_job: Integers) -> Integers:
@@ -248,9 +248,7 @@ def _users(rng: np.random.Generator, run_of_job: Integers) -> Integers:
     return _pick(rng, np.arange(1, theta.USERS + 1), weights, int(run_of_job[-1]) + 1)[run_of_job]
 
 
-def _pick(
-    rng: np.random.Generator, values: Array, weights: tuple[float, ...] | list[float], count: int
-) -> Integers:
+def _pick(rng: np.random.Generator, values: Array, weights: tuple[float, ...] | list[float], count: int) -> Integers:
     """Draw values with given weights."""
     edges = np.cumsum(weights)
     index = np.searchsorted(edges / edges[-1], rng.random(count), side="right")
@@ -267,19 +265,13 @@ def _trace(known: dict[str, Array], machine: Machine, what: str) -> Trace:
     """Make the trace, with the columns that nobody drew unknown."""
     count = len(known["submit"])
     known["job_id"] = id_texts(np.arange(1, count + 1))
-    known["state"] = np.array(["completed", "timeout"])[
-        (known["run_time"] >= known["requested_time"]).astype(np.int64)
-    ]
+    known["state"] = np.array(["completed", "timeout"])[(known["run_time"] >= known["requested_time"]).astype(np.int64)]
     known["requested_nodes"] = known["allocated_nodes"] = known["nodes"]
-    columns = {
-        column.name: known[column.name] if column.name in known else column.filled(count) for column in SCHEMA
-    }
+    columns = {column.name: known[column.name] if column.name in known else column.filled(count) for column in SCHEMA}
     return Trace(columns, machine, Summary(files=(what,), rows_read=count, rows_kept=count))
 
 
-def _check(
-    *, jobs: int | None, days: float | None, nodes: int, load: float, on_demand_share: float, seed: int
-) -> None:
+def _check(*, jobs: int | None, days: float | None, nodes: int, load: float, on_demand_share: float, seed: int) -> None:
     """Refuse numbers out of their range."""
     for name, value, good, wanted in (
         ("jobs", jobs, jobs is None or 1 <= jobs <= _MOST_JOBS, f"from 1 to {_MOST_JOBS}"),

@@ -22,7 +22,7 @@ EXAMPLES_KEPT = 3
 """How many rows a summary shows for each problem."""
 
 
-def _kind(default: str, meaning: str, **allowed: str) -> Any:  # noqa: ANN401 - what `field` returns is the field's type
+def _kind(default: str, meaning: str, **allowed: str) -> Any:
     """Declare a problem: its default treatment, what it means, and what each allowed treatment does."""
     allowed.setdefault(REFUSE, "stop with an error that names file, line and field")
     return field(default=default, metadata={"meaning": meaning, "allowed": allowed})
@@ -66,11 +66,13 @@ class Treatments:
         "fields are separated by something else than the format says",
         repair="split at what separates them",
     )
-    byte_order_mark: str = _kind(
-        REPAIR, "the file starts with a byte-order mark", repair="skip the mark"
-    )
-    stray_encoding: str = _kind(
-        REPAIR, "a line is not UTF-8", repair="read the line as Latin-1"
+    byte_order_mark: str = _kind(REPAIR, "the file starts with a byte-order mark", repair="skip the mark")
+    stray_encoding: str = _kind(REPAIR, "a line is not UTF-8", repair="read the line as Latin-1")
+    long_text: str = _kind(
+        REPAIR,
+        "a name has more than 128 characters",
+        repair="cut it there",
+        drop="leave the line out",
     )
     pipe_in_name: str = _kind(
         REPAIR,
@@ -78,9 +80,7 @@ class Treatments:
         repair="give the surplus fields back to the name",
         drop="leave the line out",
     )
-    never_started: str = _kind(
-        DROP, "a job was cancelled before it started", drop="leave the job out"
-    )
+    never_started: str = _kind(DROP, "a job was cancelled before it started", drop="leave the job out")
     not_finished: str = _kind(
         DROP,
         "a job was still pending, running or suspended when the record was made",
@@ -98,9 +98,7 @@ class Treatments:
         repair="take the start time, where there is one, else drop the job",
         drop="leave the job out",
     )
-    negative_time: str = _kind(
-        DROP, "a time stamp lies before the epoch of the trace", drop="leave the job out"
-    )
+    negative_time: str = _kind(DROP, "a time stamp lies before the epoch of the trace", drop="leave the job out")
     clock_change: str = _kind(
         REPAIR,
         "a local time occurs twice or never because the clocks changed",
@@ -136,12 +134,8 @@ class Treatments:
         keep="keep all three; a replay uses the run time",
         drop="leave the job out",
     )
-    zero_nodes: str = _kind(
-        DROP, "neither the requested nor the allocated nodes are known", drop="leave the job out"
-    )
-    larger_than_machine: str = _kind(
-        DROP, "a job needs more nodes than the machine has", drop="leave the job out"
-    )
+    zero_nodes: str = _kind(DROP, "neither the requested nor the allocated nodes are known", drop="leave the job out")
+    larger_than_machine: str = _kind(DROP, "a job needs more nodes than the machine has", drop="leave the job out")
     unknown_estimate: str = _kind(
         KEEP,
         "the requested time is missing, 0, -1 or unlimited",
@@ -200,8 +194,7 @@ class Kind:
 
 
 KINDS: Mapping[str, Kind] = {
-    f.name: Kind(f.name, str(f.default), f.metadata["meaning"], f.metadata["allowed"])
-    for f in fields(Treatments)
+    f.name: Kind(f.name, str(f.default), f.metadata["meaning"], f.metadata["allowed"]) for f in fields(Treatments)
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,9 +137,7 @@ class Tally:
         raise InputError(f"{where}: {known.meaning}; correct the file, or read it with the treatment {others}")
 
 
-def examples_at(
-    raw: RawJobs, mask: Mask, column: str, value: Callable[[int], Any] | None = None
-) -> Iterable[str]:
+def examples_at(raw: RawJobs, mask: Mask, column: str, value: Callable[[int], Any] | None = None) -> Iterable[str]:
     """Yield `file:line: field: value` for the rows of a mask, lazily."""
     name = raw.fields.get(column, column)
     for row in np.flatnonzero(mask):
@@ -146,10 +145,10 @@ def examples_at(
         yield f"{raw.source}:{raw.line[row]}: {name}: {shown}"
 
 
-def plain(value: Any) -> str:  # noqa: ANN401 - whatever a column holds
+def plain(value: Any) -> str:
     """Write a table's value for people: whole floats without a fraction, NaN as `missing`."""
-    if isinstance(value, (float, np.floating)):
-        if np.isnan(value):
+    if isinstance(value, float):  # NumPy's float64 is one
+        if math.isnan(value):
             return "missing"
         return f"{value:.0f}" if abs(value) < 1e15 and value == int(value) else f"{value:g}"
     return str(value) if str(value) else "missing"

@@ -80,14 +80,14 @@ def _read_other(
 ) -> RawJobs:
     """Read a file in one of the formats whose readers need more than NumPy, or more time to import."""
     if form is Form.PARQUET:
-        from traces.frames import read_parquet
+        from traces.frames import read_parquet  # noqa: PLC0415 - see above
 
         return read_parquet(path)
     if form is Form.SACCT_JSON:
-        from traces.sacct_json import read_sacct_json
+        from traces.sacct_json import read_sacct_json  # noqa: PLC0415 - see above
 
         return read_sacct_json(path, treatments, progress)
-    from traces.delimited import read_delimited
+    from traces.delimited import read_delimited  # noqa: PLC0415 - see above
 
     return read_delimited(form, path, treatments, time_zone, progress)
 
@@ -99,9 +99,7 @@ def _size(path: Path) -> int:
         return 0  # opening it will say what is wrong
 
 
-def _shifted(
-    progress: Callable[[int, int], None] | None, before: int, total: int
-) -> Callable[[int, int], None] | None:
+def _shifted(progress: Callable[[int, int], None] | None, before: int, total: int) -> Callable[[int, int], None] | None:
     """Turn the progress of one file into that of all."""
     if progress is None:
         return None

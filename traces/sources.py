@@ -6,19 +6,15 @@ So neither a file of two gigabytes without a line break nor a small archive that
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
-import lzma
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 from traces.errors import InputError
+from traces.packed import unpacked
 from traces.problems import DROP
 from traces.raw import Tally
 
@@ -30,13 +26,6 @@ LONGEST_LINE = 1 << 20
 Progress = Callable[[int, int], None]
 """Called with the bytes of the file read so far, and its size."""
 
-_GZIP, _ZIP, _XZ, _BZIP2 = b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ\x00", b"BZh"
-_FOREIGN = {
-    b"\x28\xb5\x2f\xfd": "Zstandard (unpack it with `unzstd` first)",
-    b"7z\xbc\xaf\x27\x1c": "7-Zip (unpack it with `7z x` first)",
-    b"PK\x05\x06": "an empty zip archive",
-}
-_DAMAGE = (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError)
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -93,9 +82,7 @@ def first_bytes(path: Path, count: int = 8) -> bytes:
         return stream.read(count)
 
 
-def blocks(
-    path: Path, tally: Tally, progress: Progress | None = None, size: int = BLOCK
-) -> Iterator[Block]:
+def blocks(path: Path, tally: Tally, progress: Progress | None = None, size: int = BLOCK) -> Iterator[Block]:
     """Read a text file, compressed or not, in blocks of whole lines.
 
     Parameters
@@ -117,28 +104,59 @@ def blocks(
     Raises
     ------
     InputError
-        Where the file cannot be opened, is empty, binary or damaged, or has a line beyond `LONGEST_LINE`.
+        Where `pieces` says so, or a line is longer than `LONGEST_LINE`.
+    """
+    rest, line = b"", 1
+    for chunk in pieces(path, tally, progress, size):
+        end = chunk.rfind(b"\n") + 1
+        _check_line_lengths(path, rest, chunk, end, line)
+        if end:
+            data = rest + chunk[:end]
+            rest = chunk[end:]
+            yield Block(line, data)
+            line += data.count(b"\n")
+        else:
+            rest += chunk
+    if rest:
+        yield Block(line, rest, complete=False)
+
+
+def pieces(path: Path, tally: Tally, progress: Progress | None = None, size: int = BLOCK) -> Iterator[bytes]:
+    """Read a text file, compressed or not, as it comes.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    tally : Tally
+        Where byte-order marks and truncated archives are counted.
+    progress : Progress, optional
+        Called after each piece.
+    size : int
+        Bytes read at a time.
+
+    Yields
+    ------
+    bytes
+        Text in UTF-8 (or stray bytes), cut anywhere.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be opened, is empty, binary or damaged.
     """
     with opened(path) as stream:
         total = path.stat().st_size
-        rest, line, seen = b"", 1, False
-        for chunk in _text(path, _unpacked(path, stream, size), tally):
+        seen = False
+        for chunk in _text(path, unpacked(path, stream, size), tally):
+            if not chunk:
+                continue
             seen = True
-            end = chunk.rfind(b"\n") + 1
-            _check_line_lengths(path, rest, chunk, end, line)
-            if end:
-                data = rest + chunk[:end]
-                rest = chunk[end:]
-                yield Block(line, data)
-                line += data.count(b"\n")
-            else:
-                rest += chunk
+            yield chunk
             if progress is not None and stream.seekable():
                 progress(min(stream.tell(), total), total)
         if not seen:
             raise InputError(f"{path}: is empty; a trace has at least one job")
-        if rest:
-            yield Block(line, rest, complete=False)
 
 
 def _check_line_lengths(path: Path, rest: bytes, chunk: bytes, end: int, line: int) -> None:
@@ -153,67 +171,8 @@ def _check_line_lengths(path: Path, rest: bytes, chunk: bytes, end: int, line: i
         )
 
 
-def _unpacked(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
-    """Yield the unpacked bytes; raise EOFError where an archive ends early."""
-    head = stream.read(8)
-    for magic, name in _FOREIGN.items():
-        if head.startswith(magic):
-            raise InputError(f"{path}: is packed as {name}; .gz, .xz, .bz2 and .zip are read as they are")
-    packed = True
-    try:
-        with _rewound(path, stream, head) as source:
-            packed = source is not stream
-            if not packed and head:
-                # A pipe cannot be rewound, so the bytes already taken are handed on.
-                yield head
-            while chunk := source.read(size):
-                yield chunk
-    except _DAMAGE as error:
-        if not packed:
-            raise
-        raise InputError(f"{path}: the archive is damaged ({error}); fetch the file again") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-@contextmanager
-def _rewound(path: Path, stream: BinaryIO, head: bytes) -> Iterator[IO[bytes]]:
-    """Open the right unpacker for a file whose first bytes are known."""
-    if not head.startswith((_GZIP, _ZIP, _XZ, _BZIP2)):
-        yield stream
-        return
-    if not stream.seekable():
-        raise InputError(f"{path}: is a pipe with packed data; unpack it on its way in (zcat, xzcat)")
-    stream.seek(0)
-    if head.startswith(_GZIP):
-        with gzip.GzipFile(fileobj=stream) as source:
-            yield source
-    elif head.startswith(_XZ):
-        with lzma.LZMAFile(stream) as source:
-            yield source
-    elif head.startswith(_BZIP2):
-        with bz2.BZ2File(stream) as source:
-            yield source
-    else:
-        with zipfile.ZipFile(stream) as archive:
-            names = [
-                name for name in archive.namelist() if not name.endswith("/") and "__MACOSX" not in name
-            ]
-            if len(names) != 1:
-                raise InputError(
-                    f"{path}: the archive holds {len(names)} files ({', '.join(names[:3])}); expected one, so "
-                    "unpack it and name the trace files"
-                )
-            try:
-                source = archive.open(names[0])
-            except (RuntimeError, NotImplementedError) as error:
-                raise InputError(f"{path}: cannot be unpacked ({error}); unpack it first") from None
-            with source:
-                yield source
-
-
 def _text(path: Path, chunks: Iterator[bytes], tally: Tally) -> Iterator[bytes]:
-    """Yield the chunks as UTF-8 (or stray bytes) with `\\n` line ends, counting marks and early ends."""
+    """Yield the chunks as UTF-8 (or stray bytes), old Macintosh line ends made ours, counting marks and early ends."""
     decoder: codecs.IncrementalDecoder | None = None
     old_mac, first = False, True
     try:
@@ -237,9 +196,7 @@ def _text(path: Path, chunks: Iterator[bytes], tally: Tally) -> Iterator[bytes]:
         raise InputError(f"{path}: starts like UTF-16 but is not ({error.reason}); convert it to UTF-8") from None
 
 
-def _without_mark(
-    path: Path, chunk: bytes, tally: Tally
-) -> tuple[bytes, codecs.IncrementalDecoder | None]:
+def _without_mark(path: Path, chunk: bytes, tally: Tally) -> tuple[bytes, codecs.IncrementalDecoder | None]:
     """Strip a byte-order mark, and refuse what is no text."""
     for mark, encoding in _MARKS:
         if chunk.startswith(mark):

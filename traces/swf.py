@@ -31,6 +31,7 @@ KIB = 1024.0
 
 _STATUS_STATES: Mapping[int, str] = {0: "failed", 1: "completed", 3: "completed", 4: "failed", 5: "cancelled"}
 _PARTIAL = (2, 3, 4)
+_DENSE = 1 << 20
 _CANCELLED = 5
 
 FIELD_NAMES: Mapping[str, str] = {
@@ -55,9 +56,15 @@ class _Collected:
     """What reading has gathered so far."""
 
     comments: list[str] = field(default_factory=list)
-    numbers: list[npt.NDArray[np.int64 | np.float64]] = field(default_factory=list)
+    numbers: list[Array] = field(default_factory=list)
     lines: list[Integers] = field(default_factory=list)
     rows_read: int = 0
+
+    def add(self, numbers: Array, lines: Integers, rows: int) -> None:
+        """Add the jobs of a block."""
+        self.numbers.append(numbers)
+        self.lines.append(lines)
+        self.rows_read += rows
 
 
 def read_swf(
@@ -96,12 +103,9 @@ def read_swf(
         if fast is None:
             numbers, lines, comments, rows = parse_lines(body, str(path), tally)
             found.comments.extend(comments)
+            found.add(numbers, lines, rows)
         else:
-            numbers, lines = fast
-            rows = len(lines)
-        found.numbers.append(numbers)
-        found.lines.append(lines)
-        found.rows_read += rows
+            found.add(*fast, len(fast[1]))
     return _raw_jobs(path, found, tally, processors_per_node)
 
 
@@ -131,7 +135,7 @@ def _raw_jobs(path: Path, found: _Collected, tally: Tally, processors_per_node: 
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     submit = _known(take(2))
-    submit += machine.origin
+    submit += machine.origin or 0.0
     start = submit + _known(take(3))
     run_time = _known(take(4))
     status = take(11).astype(np.int64)
@@ -220,8 +224,16 @@ def texts(numbers: Array, names: Mapping[int, str] | None = None) -> Array:
         One text for each number.
     """
     whole = numbers.astype(np.int64)
-    if len(whole) and whole[0] == whole[-1] and bool(np.all(whole == whole[0])):
-        values, index = whole[:1], np.zeros(len(whole), np.int64)
+    if not len(whole):
+        return np.empty(0, np.str_)
+    low, high = int(whole.min()), int(whole.max())
+    if high - low < _DENSE:
+        # Small numbers, as ids of users and queues are, need no sorting to find the different ones.
+        index = whole - low
+        values = np.flatnonzero(np.bincount(index)) + low
+        place = np.zeros(high - low + 1, np.int64)
+        place[values - low] = np.arange(len(values))
+        index = place[index]
     else:
         values, index = np.unique(whole, return_inverse=True)
     named = names or {}

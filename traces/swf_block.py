@@ -8,6 +8,7 @@ nothing that `traces.swf_lines` would repair or reject, and whatever it does not
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -84,12 +85,12 @@ def _signs_lead(codes: Codes, starts: Flags) -> bool:
 
 def _parsed(data: bytes, kind: type, count: int) -> npt.NDArray[np.int64] | npt.NDArray[np.float64] | None:
     """Parse text in which numbers are separated by blanks; None where something in it is no such number."""
-    dtype = np.float64 if kind is float else np.int64
+    dtype: type[np.float64] | type[np.int64] = np.float64 if kind is float else np.int64
     # NumPy tells of text that is no number by a warning or, in later releases, by an error.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            numbers = np.fromstring(data, dtype=dtype, sep=" ")
+            numbers: npt.NDArray[Any] = np.fromstring(data, dtype=dtype, sep=" ")
         except (DeprecationWarning, ValueError):
             return None
     # More numbers than runs of characters means that one run held two, such as 1.2.3.

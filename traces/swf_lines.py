@@ -22,9 +22,7 @@ _DELIMITERS = (",", ";", "|")
 _SHOWN = 40
 
 
-def parse_lines(
-    block: Block, source: str, tally: Tally
-) -> tuple[npt.NDArray[np.float64], Integers, list[str], int]:
+def parse_lines(block: Block, source: str, tally: Tally) -> tuple[npt.NDArray[np.float64], Integers, list[str], int]:
     """Parse job lines one at a time, and say what is wrong with those that cannot be used.
 
     Parameters
@@ -109,5 +107,3 @@ def _split_otherwise(line: str) -> tuple[str, list[str]] | None:
         if len(parts) == _FIELDS and all(parts):
             return delimiter, parts
     return None
-
-

@@ -139,9 +139,9 @@ class Machine:
         The machine's name.
     nodes : int or None
         How many nodes it has.
-    origin : float
-        POSIX time of second 0 of the log the trace came from [s]; 0 where its times are absolute, or where
-        that is not known. `submit`, `start` and `end` already count it in.
+    origin : float or None
+        POSIX time of second 0 of the log that the trace came from [s], already counted into `submit`, `start` and
+        `end`; 0 where the log states none, None where its format has absolute times.
     time_zone : str or None
         The machine's time zone, as the log states it.
     queues, partitions : tuple of (int, str)
@@ -150,7 +150,7 @@ class Machine:
 
     name: str | None = None
     nodes: int | None = None
-    origin: float = 0.0
+    origin: float | None = None
     time_zone: str | None = None
     queues: tuple[tuple[int, str], ...] = ()
     partitions: tuple[tuple[int, str], ...] = ()
@@ -211,9 +211,7 @@ class Trace:
         try:
             return self.columns[name]
         except KeyError:
-            raise InputError(
-                f"the table of jobs has no column {name!r}; it has {', '.join(COLUMNS)}"
-            ) from None
+            raise InputError(f"the table of jobs has no column {name!r}; it has {', '.join(COLUMNS)}") from None
 
     def frame(self) -> pd.DataFrame:
         """Return the table as a pandas data frame, a new one at each call; strings as pandas strings."""
