@@ -24,6 +24,7 @@ from cosim.preemption import (
     points_at,
     starts_to_try,
 )
+from cosim.shared import whole_nodes_only
 from cosim.snapshot import Floats, Integers, Request, Snapshot
 from traces.errors import InputError
 
@@ -112,6 +113,7 @@ class InOrder:
 
     def at(self, snapshot: Snapshot, request: Request, start: float) -> Point | None:
         """Choose the victims for a given start; None where not enough nodes can be had then."""
+        whole_nodes_only(snapshot)
         ended = snapshot.expected_end <= start
         need = request.nodes - snapshot.free_nodes - int(snapshot.nodes[ended].sum())
         if need <= 0:

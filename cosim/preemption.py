@@ -32,6 +32,7 @@ import numpy as np
 from cosim.cover import NONE_BETTER, UNREACHED, lower_bound, minimum_cover, prices
 from cosim.jit import kernel
 from cosim.losses import candidate_starts, last_checkpoint, loss_on_a_node, seconds_lost
+from cosim.shared import whole_nodes_only
 from cosim.snapshot import Booleans, Floats, Integers, Request, Snapshot
 from traces.errors import InputError
 
@@ -346,6 +347,7 @@ def points_at(snapshot: Snapshot, request: Request, times: Floats) -> tuple[Poin
     tuple of Point
         Each with the exact least loss at its start; empty where no start frees enough nodes.
     """
+    whole_nodes_only(snapshot)
     starts, victims = _frontier(
         request.nodes,
         snapshot.free_nodes,
@@ -366,6 +368,7 @@ def points_at(snapshot: Snapshot, request: Request, times: Floats) -> tuple[Poin
 
 def most_nodes(snapshot: Snapshot, request: Request) -> int:
     """Return the most nodes that can be had in the window: free, of ended jobs, and of all who may be victims."""
+    whole_nodes_only(snapshot)
     available = snapshot.preemptible | (snapshot.expected_end <= snapshot.now + request.max_delay)
     return snapshot.free_nodes + int(snapshot.nodes[available].sum())
 
