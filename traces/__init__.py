@@ -10,8 +10,9 @@ pandas and pyarrow are imported by the functions that need them.
 from traces.durations import format_duration, parse_duration, parse_limit
 from traces.errors import InputError
 from traces.generator import synthetic, theta_like
-from traces.problems import KINDS, Problem, Summary, Treatments
+from traces.problems import KINDS, Treatments, parse_treatments
 from traces.reading import read
+from traces.summary import Problem, Summary
 from traces.table import SCHEMA, Column, Machine, Trace
 from traces.writing import write
 
@@ -28,6 +29,7 @@ __all__ = [
     "format_duration",
     "parse_duration",
     "parse_limit",
+    "parse_treatments",
     "read",
     "synthetic",
     "theta_like",

@@ -13,13 +13,17 @@ import numpy as np
 
 from traces.errors import InputError
 from traces.ids import id_texts, unique_ids
-from traces.problems import DROP, KINDS, REFUSE, REPAIR, Problem, Summary, Treatments
+from traces.problems import DROP, KINDS, REFUSE, REPAIR, Treatments
 from traces.raw import Mask, RawJobs, Tally, examples_at, plain
+from traces.summary import Problem, Summary
 from traces.table import COLUMNS, SCHEMA, Array, Machine, Trace
 
 _MARKS = ("not_finished", "never_started", "partial_execution", "clock_change")
 _TOLERANCE = 1.0
 """Seconds by which end minus start may differ from the run time: logs round each of the three."""
+_PLACE, _LINE_BITS = "place", 40
+"""A column beside the table, for messages: number of the file, shifted, plus the line in it."""
+_LINE_MASK = (1 << _LINE_BITS) - 1
 _RELATIVE_BELOW = 10 * 365.25 * 86400
 """A clock that shows less than ten years counts from the start of its trace: no log here is from the 1970s."""
 
@@ -86,6 +90,8 @@ def clean(raws: Sequence[RawJobs], *, nodes: int | None = None, treatments: Trea
     machine = _joined_machine(raws, nodes)
     tallies = [Tally(chosen) for _ in raws]
     parts = [_checked(raw, machine, tally) for raw, tally in zip(raws, tallies, strict=True)]
+    for index, (raw, part) in enumerate(zip(raws, parts, strict=True)):
+        part[_PLACE] += index << _LINE_BITS
     total = Tally(chosen)
     for raw, tally in zip(raws, tallies, strict=True):
         for problem in (*raw.problems, *tally.problems()):
@@ -94,8 +100,13 @@ def clean(raws: Sequence[RawJobs], *, nodes: int | None = None, treatments: Trea
     if not any(len(part["submit"]) for part in parts):
         raise InputError(_nothing_left(raws, rows_read, total.problems()))
     _check_clocks(raws, parts)
-    columns = _joined([part for part in parts if len(part["submit"])])
-    columns = unique_ids(_sorted(columns), total)
+    columns = _sorted(_joined([part for part in parts if len(part["submit"])]))
+    place = columns.pop(_PLACE)
+
+    def where(row: int) -> str:
+        return f"{raws[place[row] >> _LINE_BITS].source}:{place[row] & _LINE_MASK}"
+
+    columns = unique_ids(columns, total, where)
     summary = Summary(
         files=tuple(f"{raw.source} ({raw.form})" for raw in raws),
         rows_read=rows_read,
@@ -108,7 +119,7 @@ def clean(raws: Sequence[RawJobs], *, nodes: int | None = None, treatments: Trea
 
 def _checked(raw: RawJobs, machine: Machine, tally: Tally) -> dict[str, Array]:
     """Check the jobs of one file; return the columns of the canonical table that the file fills, cleaned."""
-    jobs = _Jobs(raw, dict(raw.columns), np.ones(len(raw), bool), tally)
+    jobs = _Jobs(raw, {**raw.columns, _PLACE: raw.line.copy()}, np.ones(len(raw), bool), tally)
     for kind in _MARKS:
         if kind in raw.marks:
             jobs.meet(kind, raw.marks[kind], "state", lambda row: _state(jobs, row))
@@ -219,6 +230,7 @@ def _joined(parts: Sequence[dict[str, Array]]) -> dict[str, Array]:
         if column.name == "job_id" and any(piece.dtype.kind == "U" for piece in pieces):
             pieces = [id_texts(piece) for piece in pieces]
         joined[column.name] = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    joined[_PLACE] = np.concatenate([part[_PLACE] for part in parts])
     return joined
 
 

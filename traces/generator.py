@@ -15,8 +15,8 @@ import numpy.typing as npt
 from traces import theta
 from traces.errors import InputError
 from traces.ids import id_texts
-from traces.problems import Summary
 from traces.raw import Integers
+from traces.summary import Summary
 from traces.table import SCHEMA, Array, Machine, Trace
 
 Floats = npt.NDArray[np.float64]

@@ -5,6 +5,8 @@ Ids repeat in real logs: Slurm runs a requeued job under its old id, and joined 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from traces.problems import DROP, REPAIR
@@ -12,7 +14,7 @@ from traces.raw import Integers, Tally, plain
 from traces.table import Array
 
 
-def unique_ids(columns: dict[str, Array], tally: Tally) -> dict[str, Array]:
+def unique_ids(columns: dict[str, Array], tally: Tally, where: Callable[[int], str]) -> dict[str, Array]:
     """Treat job ids that occur more than once, and turn numbers into text.
 
     Parameters
@@ -21,6 +23,8 @@ def unique_ids(columns: dict[str, Array], tally: Tally) -> dict[str, Array]:
         The table, sorted; its `job_id` may be numbers.
     tally : Tally
         Where repeated ids are counted (`duplicate_id`).
+    where : callable
+        Says `file:line` of a row.
 
     Returns
     -------
@@ -38,9 +42,7 @@ def unique_ids(columns: dict[str, Array], tally: Tally) -> dict[str, Array]:
     later = np.ones(len(ids), bool)
     later[first] = False
     rows = np.flatnonzero(later)
-    shown = (
-        f"job {columns['job_id'][row]}: occurs again, submitted at {plain(columns['submit'][row])}" for row in rows
-    )
+    shown = (f"{where(int(row))}: job_id: {columns['job_id'][row]} occurs again" for row in rows)
     treatment = tally.meet("duplicate_id", len(rows), shown)
     if treatment == DROP:
         columns = {name: values[~later] for name, values in columns.items()}

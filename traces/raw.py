@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from traces.errors import InputError
-from traces.problems import DROP, EXAMPLES_KEPT, KINDS, REFUSE, REPAIR, Problem, Treatments
+from traces.problems import DROP, KINDS, REFUSE, REPAIR, Treatments
+from traces.summary import EXAMPLES_KEPT, Problem
 from traces.table import Array, Machine
 
 Mask = npt.NDArray[np.bool_]

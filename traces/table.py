@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from traces.errors import InputError
-from traces.problems import Summary
+from traces.summary import Summary
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -57,6 +57,24 @@ def write(trace: Trace, path: str | Path) -> list[str]:
     return lost(trace)
 
 
+def check_name(path: Path) -> None:
+    """Refuse a name that tells no format, before any long work.
+
+    Parameters
+    ----------
+    path : Path
+        The file to be written.
+
+    Raises
+    ------
+    InputError
+        Where the name tells none, or its directory does not exist.
+    """
+    _writer(path)
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no directory {path.parent}; make it first")
+
+
 @contextmanager
 def atomic(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes its name only once it is complete.
