@@ -1,9 +1,9 @@
 """The exact decision by OR-Tools CP-SAT: the oracle of the dynamic programme, and the policy for shared nodes.
 
 Losses and starts to try are those of `cosim.losses`; what differs is who minimises. At each start, in turn: the least
-loss with the fewest victims (one objective, as in `cosim.cover.prices`); then the fewest nodes beyond the need; then
-the lowest ids. Each optimum is proven, and fixed before the next is sought, so all ties are broken exactly as the
-dynamic programme breaks them. One worker and a fixed seed: the same snapshot gives the same answer.
+loss; the fewest victims; the fewest nodes beyond the need; the lowest ids. Each optimum is proven, and kept before the
+next is sought, so all ties are broken exactly as the dynamic programme breaks them. One worker and a fixed seed: the
+same snapshot gives the same answer.
 
 For whole nodes the model is the knapsack cover itself. For a `SharedSnapshot` a node counts once all that the request
 asks of it is free after the victims have left: one boolean a node, bound both ways to sums over the victims.
@@ -210,8 +210,7 @@ def _cheapest(start: _Start, below: int | None) -> list[int] | None:
     loss = cp_model.LinearExpr.weighted_sum(room.goes, start.losses)
     if below is not None:
         room.model.add(loss <= (below - 1) // start.unit)
-    loss_then_victims = loss * (len(room.goes) + 1) + cp_model.LinearExpr.sum(room.goes)
-    return _minimise_in_turn(room, [loss_then_victims, room.freed, *_ids(room.goes)])
+    return _minimise_in_turn(room, [loss, cp_model.LinearExpr.sum(room.goes), room.freed, *_ids(room.goes)])
 
 
 def _ids(goes: list[cp_model.IntVar]) -> list[cp_model.LinearExprT]:
@@ -235,7 +234,8 @@ def _minimise_in_turn(room: _Room, objectives: Sequence[cp_model.LinearExprT]) -
             return None
         if status != cp_model.OPTIMAL:
             raise RuntimeError(f"CP-SAT stopped with status {solver.status_name(status)} and no time limit was set")
-        room.model.add(objective == solver.value(objective))
+        # Not "equal to": the solver prunes by a bound far better than by a sum that has to be hit.
+        room.model.add(objective <= solver.value(objective))
         room.model.clear_hints()  # type: ignore[no-untyped-call]
         for goes in room.goes:
             room.model.add_hint(goes, solver.value(goes))
