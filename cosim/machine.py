@@ -14,6 +14,7 @@ from cosim.kernel import queue as kernel_queue
 from cosim.kernel.state import (
     CLOCK,
     EVENT,
+    NOBODY,
     QUEUED,
     RELEASE,
     RUNNING,
@@ -46,12 +47,27 @@ _MOMENTS = 20_000  # events in one go: some 50 ms, so that progress shows and Ct
 
 
 class InterruptedRun(NamedTuple):
-    """A run that was stopped before its end: by a preemption, or by an outage (`how`)."""
+    """A run that was stopped before its end.
+
+    Attributes
+    ----------
+    job : int
+        The job's place in the workload.
+    start, end : float
+        From when until when it ran [s].
+    saved : float
+        Seconds of progress that its checkpoint holds.
+    overhead : float
+        Seconds that were no progress: its restart, and checkpoints that it was signalled for.
+    how : str
+        `kill` or `checkpoint`, by a preemption; or `outage`.
+    """
 
     job: int
     start: float
     end: float
     saved: float
+    overhead: float
     how: str
 
 
@@ -91,6 +107,7 @@ class Machine:
 
     def __init__(self, jobs: Records, rules: Rules, *, ask: bool, planned_outages: int = 0) -> None:
         self.jobs = jobs
+        self.jobs["promised"] = NOBODY
         self.rules = rules
         self.interrupted: list[InterruptedRun] = []
         self._ask = ask
@@ -206,17 +223,21 @@ class Machine:
         """Strike what `expect` entered."""
         remove_release(self._releases, self._clock, float(time), owner)
 
-    def promise(self, j: int) -> None:
-        """Promise a running job's nodes to an on-demand job."""
-        loop.promise(self.jobs, self._releases, self._clock, j)
+    def promise(self, j: int, to: int) -> None:
+        """Promise a running job's nodes to on-demand job `to`."""
+        loop.promise(self.jobs, self._releases, self._clock, j, to)
 
-    def release_promise(self, j: int) -> None:
-        """Take the promise back, if job j still runs."""
-        loop.release_promise(self.jobs, self._releases, self._clock, j)
+    def is_promised(self, j: int, to: int) -> bool:
+        """Say whether job j still runs the run whose nodes were promised to on-demand job `to`."""
+        return bool(self.jobs["promised"][j] == to)
 
-    def stall(self, j: int, seconds: float) -> None:
-        """Let job j end that much later, for a checkpoint that was not needed after all."""
-        loop.stall(self.jobs, self._events, self._clock, j, float(seconds))
+    def release_promise(self, j: int, to: int) -> None:
+        """Take the promise to on-demand job `to` back, if job j still runs the run that it was given for."""
+        loop.release_promise(self.jobs, self._releases, self._clock, j, to)
+
+    def signal(self, j: int) -> None:
+        """Let running job j write a checkpoint from now on, which it does not make progress during."""
+        loop.stall(self.jobs, self._events, self._clock, j, float(self.jobs["cost"][j]))
 
     def interrupt(self, j: int, how: str) -> None:
         """Stop job j now and put it back into the queue; what it keeps depends on `how`.
@@ -226,31 +247,29 @@ class Machine:
         j : int
             A running job.
         how : str
-            `CHECKPOINT`: it was signalled `cost` seconds ago and keeps its work up to then; otherwise it keeps its
-            work up to its newest checkpoint.
+            `CHECKPOINT`: it was signalled and has just written its checkpoint, so it keeps all its progress;
+            otherwise it keeps its progress up to its newest checkpoint by interval. A checkpoint that it was
+            signalled for in vain is not relied on.
         """
         job = self.jobs[j]
-        start, now = float(job["start"]), self.now
-        if how == CHECKPOINT:
-            kept_until = now - float(job["cost"])
-        else:
-            kept_until = last_checkpoint(now, start, float(job["interval"]), float(job["cost"]))
-        saved = max(0.0, kept_until - start)
-        self.interrupted.append(InterruptedRun(j, start, now, saved, how))
+        start, now, overhead = float(job["start"]), self.now, float(job["overhead"])
+        newest = now if how == CHECKPOINT else last_checkpoint(now, start, float(job["interval"]), float(job["cost"]))
+        saved = max(0.0, newest - start - overhead)
+        self.interrupted.append(InterruptedRun(j, start, now, saved, overhead, how))
         loop.interrupt(self.jobs, self._queue, self._running, self._events, self._releases, self._clock, j, saved)
 
     def snapshot(self) -> tuple[Snapshot, Integers]:
         """Return what a policy may see, and the job behind each place of it.
 
-        Jobs that are promised to an on-demand job, and on-demand jobs themselves, are nobody's victims, and their
-        nodes come back to nobody else.
+        On-demand jobs are nobody's victims. Neither are jobs that are promised to an on-demand job, whose nodes come
+        back to nobody else at their end either.
         """
         places = self.running
         rows = self.jobs[places]
         limit = rows["expected_end"]
         late = np.where(limit + OVERRUN_GRACE > self.now, limit + OVERRUN_GRACE, math.inf)
         expected = np.where(limit > self.now, limit, late)
-        promised = rows["promised"] != 0
+        promised = rows["promised"] != NOBODY
         return Snapshot(
             now=self.now,
             free_nodes=self.free,

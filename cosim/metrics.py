@@ -109,13 +109,10 @@ def lost_node_seconds(replayed: Replayed, runs: Runs) -> Floats:
     Returns
     -------
     float64 array, shape (jobs,)
-        Node-seconds; the sum of what the decisions counted, but for a restart that is itself interrupted, which
-        they count twice.
+        Node-seconds. The decisions that were carried out count the same, and twice each restart whose run is stopped
+        before its first checkpoint: by the definition such a run loses all its time, of which the restart is part.
     """
-    used = np.bincount(runs.job, (runs.end - runs.start) * runs.nodes, len(replayed.jobs))
-    lost = used - replayed.jobs["run_time"] * replayed.jobs["nodes"]
-    interrupted = np.bincount(runs.job, minlength=len(replayed.jobs)) > 1
-    return np.where(interrupted, lost, 0.0)
+    return np.bincount(runs.job, (runs.end - runs.start - runs.saved) * runs.nodes, len(replayed.jobs))
 
 
 def measure(replayed: Replayed, runs: Runs | None = None, threshold: float = BOUNDED_SLOWDOWN_THRESHOLD) -> Metrics:

@@ -31,6 +31,14 @@ class Decided(NamedTuple):
     frontier: tuple[tuple[float, float], ...]
 
 
+class _Victim(NamedTuple):
+    """A job that a plan will preempt."""
+
+    job: int
+    how: str
+    loss: float
+
+
 @dataclass
 class _Plan:
     """A start that lies ahead."""
@@ -39,9 +47,21 @@ class _Plan:
     start: float
     nodes: int
     ends: float  # when the calendar expects the nodes back [s]
-    victims: list[tuple[int, str]]
+    victims: list[_Victim]
     ending: list[int]  # jobs whose expected ends the plan counts on
+    signals: list[tuple[float, int]]  # when to signal which victims for a checkpoint, the latest first
     held: int = 0
+    spare: int = 0  # nodes beyond the need that the calendar expects back at the start
+
+    @property
+    def promised(self) -> list[int]:
+        """The jobs whose nodes the plan counts on."""
+        return [victim.job for victim in self.victims] + self.ending
+
+    @property
+    def next_time(self) -> float:
+        """When something is due [s]."""
+        return self.signals[-1][0] if self.signals else self.start
 
 
 @dataclass
@@ -77,15 +97,20 @@ class OnDemand:
 
     @property
     def next_time(self) -> float:
-        """When the next planned start is due, infinite for never [s]."""
-        return min((plan.start for plan in self._plans), default=math.inf)
+        """When the next planned start or signal is due, infinite for never [s]."""
+        return min((plan.next_time for plan in self._plans), default=math.inf)
 
     def step(self) -> None:
         """Do all that is due now; the machine's scheduling pass comes after it."""
         for plan in list(self._plans):
+            self._signal(plan)
             self._take_in(plan)
             if plan.held == plan.nodes:
                 self._start(plan)
+            elif not self._can_be_met(plan):
+                # A job that was to end has not, or nodes failed: nobody is preempted in vain, the policy decides anew.
+                self._dissolve(plan)
+                self._ask(plan.job)
             elif plan.start <= self.machine.now:
                 self._carry_out(plan)
         waiting = [j for j in self._stranded if self.machine.is_queued(j)]
@@ -126,57 +151,102 @@ class OnDemand:
         self._follow(j, chosen, snapshot, places)
 
     def _follow(self, j: int, chosen: Point, snapshot: Snapshot, places: Integers) -> None:
-        victims = [(int(places[victim.place]), victim.how) for victim in chosen.victims]
+        victims = [_Victim(int(places[victim.place]), victim.how, victim.loss) for victim in chosen.victims]
         if chosen.start <= snapshot.now:
-            for victim, how in victims:
-                self.machine.interrupt(victim, how)
+            for victim in victims:
+                self._preempt(victim)
             self.machine.start(j)
             return
         nodes = int(self.machine.jobs["nodes"][j])
         ends = chosen.start + float(self.machine.jobs["request"][j])
-        plan = _Plan(j, chosen.start, nodes, ends, victims, _ending(chosen, snapshot, places, nodes))
-        for promised in [victim for victim, _ in victims] + plan.ending:
-            self.machine.promise(promised)
+        ending = _ending(chosen, snapshot, places, nodes)
+        plan = _Plan(j, chosen.start, nodes, ends, victims, ending, self._signals(chosen.start, victims))
+        for promised in plan.promised:
+            self.machine.promise(promised, j)
         self.machine.expect(plan.ends, nodes, _owner(j))
         self._plans.append(plan)
+        self._signal(plan)
         self._take_in(plan)
+
+    def _signals(self, start: float, victims: list[_Victim]) -> list[tuple[float, int]]:
+        cost = self.machine.jobs["cost"]
+        return sorted(
+            ((start - float(cost[victim.job]), victim.job) for victim in victims if victim.how == CHECKPOINT),
+            reverse=True,
+        )
+
+    def _signal(self, plan: _Plan) -> None:
+        """Signal the victims whose time it is; the checkpoint takes its time even if the start comes earlier."""
+        while plan.signals and plan.signals[-1][0] <= self.machine.now:
+            _, victim = plan.signals.pop()
+            if self.machine.is_promised(victim, plan.job):
+                self.machine.signal(victim)
+
+    def _preempt(self, victim: _Victim) -> None:
+        self.machine.interrupt(victim.job, victim.how)
+
+    def _nodes_of(self, plan: _Plan, jobs: list[int]) -> int:
+        """Return the nodes of those jobs that are still promised to the plan."""
+        promised = [j for j in jobs if self.machine.is_promised(j, plan.job)]
+        return int(self.machine.jobs["nodes"][promised].sum())
 
     def _take_in(self, plan: _Plan) -> None:
         more = min(self.machine.free, plan.nodes - plan.held)
         self.machine.hold(more)
         plan.held += more
+        self._expect_spare(plan, plan.held + self._nodes_of(plan, plan.promised) - plan.nodes)
+
+    def _expect_spare(self, plan: _Plan, nodes: int) -> None:
+        """Keep the calendar whole: what the plan counts on beyond its need comes back at its start."""
+        if plan.spare > 0:
+            self.machine.forget(plan.start, _spare_owner(plan.job))
+        plan.spare = nodes
+        if plan.spare > 0:
+            self.machine.expect(plan.start, plan.spare, _spare_owner(plan.job))
+
+    def _can_be_met(self, plan: _Plan) -> bool:
+        counted = [victim.job for victim in plan.victims] if plan.start <= self.machine.now else plan.promised
+        return plan.held + self._nodes_of(plan, counted) >= plan.nodes
 
     def _dissolve(self, plan: _Plan) -> None:
         self._plans.remove(plan)
+        self._expect_spare(plan, 0)
         self.machine.forget(plan.ends, _owner(plan.job))
         self.machine.hold(-plan.held)
-        for promised in [victim for victim, _ in plan.victims] + plan.ending:
-            self.machine.release_promise(promised)
+        for promised in plan.promised:
+            self.machine.release_promise(promised, plan.job)
 
     def _start(self, plan: _Plan) -> None:
         self._dissolve(plan)
-        for victim, how in plan.victims:
-            signalled = self.machine.now - (plan.start - float(self.machine.jobs["cost"][victim]))
-            if how == CHECKPOINT and signalled > 0 and self.machine.is_running(victim):
-                self.machine.stall(victim, signalled)
         self.machine.start(plan.job)
 
     def _carry_out(self, plan: _Plan) -> None:
-        running = [(victim, how) for victim, how in plan.victims if self.machine.is_running(victim)]
-        freed = sum(int(self.machine.jobs["nodes"][victim]) for victim, _ in running)
+        victims = self._needed(plan)
         self._dissolve(plan)
-        if self.machine.free < plan.nodes - freed:
-            # A job that was expected to end has not: nobody is preempted in vain, the policy is asked again.
-            self.machine.enqueue(plan.job)
-            self._stranded.append(plan.job)
-            return
-        for victim, how in running:
-            self.machine.interrupt(victim, how)
+        for victim in victims:
+            self._preempt(victim)
         self.machine.start(plan.job)
+
+    def _needed(self, plan: _Plan) -> list[_Victim]:
+        """Return the victims without those that nodes taken in meanwhile make superfluous, the dearest first."""
+        left = [victim for victim in plan.victims if self.machine.is_promised(victim.job, plan.job)]
+        surplus = plan.held + self._nodes_of(plan, [victim.job for victim in left]) - plan.nodes
+        needed = []
+        for victim in sorted(left, key=lambda victim: -victim.loss):
+            nodes = int(self.machine.jobs["nodes"][victim.job])
+            if nodes <= surplus:
+                surplus -= nodes
+            else:
+                needed.append(victim)
+        return needed
 
 
 def _owner(j: int) -> int:
-    return -j - 2
+    return -2 * j - 2
+
+
+def _spare_owner(j: int) -> int:
+    return -2 * j - 3
 
 
 def _ending(chosen: Point, snapshot: Snapshot, places: Integers, nodes: int) -> list[int]:

@@ -27,7 +27,7 @@ class Runs:
     nodes : int64 array, shape (runs,)
         Nodes held.
     saved : float64 array, shape (runs,)
-        Seconds of the run that were not lost: of a completed run all.
+        Seconds of the run that were progress and not lost; over all runs of a job they add up to its run time.
     how : str array, shape (runs,)
         How it ended.
     """
@@ -58,7 +58,8 @@ def runs_of(replayed: Replayed) -> Runs:
     job = np.concatenate([np.arange(len(jobs)), np.array([run.job for run in stopped], np.int64)])
     start = np.concatenate([jobs["start"], np.array([run.start for run in stopped], np.float64)])
     end = np.concatenate([jobs["finish"], np.array([run.end for run in stopped], np.float64)])
-    saved = np.concatenate([jobs["finish"] - jobs["start"], np.array([run.saved for run in stopped], np.float64)])
+    completed = jobs["finish"] - jobs["start"] - jobs["overhead"]
+    saved = np.concatenate([completed, np.array([run.saved for run in stopped], np.float64)])
     how = np.concatenate([np.full(len(jobs), COMPLETED), np.array([run.how for run in stopped], np.str_)])
     order = np.lexsort((job, start))
     return Runs(job[order], start[order], end[order], jobs["nodes"][job[order]], saved[order], how[order])

@@ -10,7 +10,7 @@ from cosim.kernel.conservative import conservative_pass
 from cosim.kernel.queue import enqueue, take_at
 from cosim.kernel.state import (
     DONE,
-    RUNNING,
+    NOBODY,
     WAITING,
     Places,
     Records,
@@ -147,10 +147,12 @@ def interrupt(
     j: int,
     saved: float,
 ) -> None:
-    """Stop a run before its end: `saved` seconds of it are kept, and the job goes back into the queue."""
+    """Stop a run before its end: `saved` seconds of its progress are kept, and the job goes back into the queue."""
     strike_event(events, clock, j)
     leave(jobs, running, releases, clock, j)
-    jobs[j].work = jobs[j].work - saved + jobs[j].restart_cost
+    left = jobs[j].work - jobs[j].overhead - saved
+    jobs[j].overhead = jobs[j].restart_cost
+    jobs[j].work = left + jobs[j].restart_cost
     enqueue(jobs, queue, clock, j)
 
 
@@ -164,23 +166,24 @@ def take_off(queue: Places, clock: Records, j: int) -> None:
 
 
 @kernel
-def promise(jobs: Records, releases: Records, clock: Records, j: int) -> None:
-    """Strike a running job's nodes from the calendar: they are promised to an on-demand job."""
+def promise(jobs: Records, releases: Records, clock: Records, j: int, to: int) -> None:
+    """Strike a running job's nodes from the calendar: they are promised to on-demand job `to`."""
     remove_release(releases, clock, jobs[j].expected_end, j)
-    jobs[j].promised = 1
+    jobs[j].promised = to
 
 
 @kernel
-def release_promise(jobs: Records, releases: Records, clock: Records, j: int) -> None:
-    """Put a running job's nodes back into the calendar, if it still runs and was promised."""
-    if jobs[j].status == RUNNING and jobs[j].promised:
-        jobs[j].promised = 0
+def release_promise(jobs: Records, releases: Records, clock: Records, j: int, to: int) -> None:
+    """Put a running job's nodes back into the calendar, if they are still promised to on-demand job `to`."""
+    if jobs[j].promised == to:
+        jobs[j].promised = NOBODY
         add_release(releases, clock, jobs[j].expected_end, jobs[j].nodes, j)
 
 
 @kernel
 def stall(jobs: Records, events: Records, clock: Records, j: int, seconds: float) -> None:
-    """Let a running job end that much later: it has written a checkpoint that was not needed after all."""
+    """Let a running job make no progress for a while, so that it ends that much later."""
     jobs[j].work += seconds
+    jobs[j].overhead += seconds
     strike_event(events, clock, j)
     push_event(events, clock, jobs[j].start + jobs[j].work, j)

@@ -18,6 +18,9 @@ Places = npt.NDArray[np.int64]
 COMING, QUEUED, RUNNING, DONE, WAITING = 0, 1, 2, 3, 4
 """A job's status; WAITING: an on-demand job whose start is planned, so that it is not in the queue."""
 
+NOBODY = -1
+"""Stands where a job's nodes are promised to no on-demand job."""
+
 JOB = np.dtype(
     [
         ("submit", np.float64),  # [s]
@@ -31,17 +34,18 @@ JOB = np.dtype(
         ("restart_cost", np.float64),  # [s]
         ("start", np.float64),  # of the current run [s]
         ("work", np.float64),  # length of the current or the next run [s]
+        ("overhead", np.float64),  # part of it that is no progress: the restart, checkpoints it was signalled for [s]
         ("expected_end", np.float64),  # of the current run, as the scheduler sees it [s]
         ("first_start", np.float64),  # [s]
         ("finish", np.float64),  # [s]
         ("reserved", np.float64),  # conservative backfilling: the start promised, infinite: none [s]
         ("score", np.float64),  # its priority at the last pass (WFP)
         ("slot", np.int64),  # place in the running set
+        ("promised", np.int64),  # on-demand job whose plan its nodes go to, or NOBODY
         ("status", np.int8),
         ("on_demand", np.int8),
         ("on_demand_checkpoint", np.int8),
         ("preemptible", np.int8),
-        ("promised", np.int8),  # its nodes go to an on-demand job that has a plan
     ],
     align=True,
 )
@@ -180,8 +184,8 @@ def start_job(jobs: Records, running: Places, events: Records, releases: Records
 def leave(jobs: Records, running: Places, releases: Records, clock: Records, j: int) -> None:
     """Take job j off the running set and give its nodes back: it has ended, or is preempted."""
     job = jobs[j]
-    if job.promised:
-        job.promised = 0
+    if job.promised != NOBODY:
+        job.promised = NOBODY
     else:
         remove_release(releases, clock, job.expected_end, j)
     clock[0].running -= 1
