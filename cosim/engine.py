@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cosim.kernel import loop
-from cosim.kernel.state import DONE, Records
+from cosim.kernel.state import DONE, JOB, Records
 from cosim.machine import InterruptedRun, Machine, Rules
 from cosim.on_demand import Decided, OnDemand
 from cosim.outages import Outage, OutageClock
@@ -124,3 +124,36 @@ def replay(workload: Workload, scenario: Scenario, progress: Callable[[int, int]
         tuple(on_demand.decisions) if on_demand else (),
         time.perf_counter() - began,
     )
+
+
+def rehearse(scenario: Scenario, *, on_demand: bool) -> float:
+    """Load the compiled code (compile it, the first time after an installation) by a replay of three jobs.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What is to be replayed.
+    on_demand : bool
+        Whether on-demand jobs will occur.
+
+    Returns
+    -------
+    float
+        What it took [s]: this is start-up, and no part of a replay.
+    """
+    began = time.perf_counter()
+    jobs = np.zeros(3, JOB)
+    jobs["submit"] = (0.0, 0.0, 5.0)
+    jobs["run_time"] = jobs["work"] = (20.0, 10.0, 5.0)
+    jobs["request"] = 30.0
+    jobs["nodes"] = (3, 3, 4)
+    jobs["rank"] = (1, 2, 0) if on_demand else (0, 1, 2)
+    jobs["id_rank"] = (0, 1, 2)
+    jobs["interval"] = jobs["reserved"] = np.inf
+    jobs["first_start"] = jobs["finish"] = np.nan
+    jobs["preemptible"] = 1
+    jobs["on_demand"] = (0, 0, on_demand)
+    names = np.array(["1", "2", "3"])
+    small = replace(scenario, rules=replace(scenario.rules, nodes=6), outages=())
+    replay(Workload(jobs, names, names, names, 6), small)
+    return time.perf_counter() - began
