@@ -90,7 +90,7 @@ def clean(raws: Sequence[RawJobs], *, nodes: int | None = None, treatments: Trea
     machine = _joined_machine(raws, nodes)
     tallies = [Tally(chosen) for _ in raws]
     parts = [_checked(raw, machine, tally) for raw, tally in zip(raws, tallies, strict=True)]
-    for index, (raw, part) in enumerate(zip(raws, parts, strict=True)):
+    for index, part in enumerate(parts):
         part[_PLACE] += index << _LINE_BITS
     total = Tally(chosen)
     for raw, tally in zip(raws, tallies, strict=True):

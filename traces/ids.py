@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from traces.problems import DROP, REPAIR
-from traces.raw import Integers, Tally, plain
+from traces.raw import Integers, Tally
 from traces.table import Array
 
 

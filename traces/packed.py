@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, cast
 
 from traces.errors import InputError
 
@@ -25,6 +25,8 @@ _DAMAGE = (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile, Val
 
 class _Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
+
+    def read1(self, size: int = -1, /) -> bytes: ...
 
 
 def unpacked(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
@@ -55,32 +57,46 @@ def unpacked(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
     for magic, name in _FOREIGN.items():
         if head.startswith(magic):
             raise InputError(f"{path}: is packed as {name}; .gz, .xz, .bz2 and .zip are read as they are")
-    packed = True
+    stream.seek(0)
     try:
-        with _rewound(path, stream, head) as source:
-            packed = source is not stream
-            if not packed and head:
-                # A pipe cannot be rewound, so the bytes already taken are handed on.
-                yield head
-            while chunk := source.read(size):
+        if head.startswith((_GZIP, _ZIP, _XZ, _BZIP2)):
+            yield from _unpacked(path, stream, head, size)
+        else:
+            while chunk := stream.read(size):
                 yield chunk
-    except _DAMAGE as error:
-        if not packed:
-            raise
-        raise InputError(f"{path}: the archive is damaged ({error}); fetch the file again") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
+def _unpacked(path: Path, stream: BinaryIO, head: bytes, size: int) -> Iterator[bytes]:
+    """Unpack a file that is known to be packed."""
+    try:
+        with _unpacker(path, stream, head) as source:
+            yield from _gathered(source, size)
+    except _DAMAGE as error:
+        raise InputError(f"{path}: the archive is damaged ({error}); fetch the file again") from None
+
+
+def _gathered(source: _Readable, size: int) -> Iterator[bytes]:
+    """Yield unpacked bytes in good portions; those before a break are yielded before the error is raised."""
+    parts: list[bytes] = []
+    gathered = 0
+    try:
+        while part := source.read1(size):
+            parts.append(part)
+            gathered += len(part)
+            if gathered >= size:
+                yield b"".join(parts)
+                parts, gathered = [], 0
+    except EOFError:
+        yield b"".join(parts)
+        raise
+    yield b"".join(parts)
+
+
 @contextmanager
-def _rewound(path: Path, stream: BinaryIO, head: bytes) -> Iterator[_Readable]:
+def _unpacker(path: Path, stream: BinaryIO, head: bytes) -> Iterator[_Readable]:
     """Open the right unpacker for a file whose first bytes are known."""
-    if not head.startswith((_GZIP, _ZIP, _XZ, _BZIP2)):
-        yield stream
-        return
-    if not stream.seekable():
-        raise InputError(f"{path}: is a pipe with packed data; unpack it on its way in (zcat, xzcat)")
-    stream.seek(0)
     if head.startswith(_GZIP):
         with gzip.GzipFile(fileobj=stream) as gzipped:
             yield gzipped
@@ -103,4 +119,4 @@ def _rewound(path: Path, stream: BinaryIO, head: bytes) -> Iterator[_Readable]:
             except (RuntimeError, NotImplementedError) as error:
                 raise InputError(f"{path}: cannot be unpacked ({error}); unpack it first") from None
             with source:
-                yield source
+                yield cast(_Readable, source)  # a ZipExtFile, whose declared type hides its read1

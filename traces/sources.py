@@ -7,8 +7,9 @@ So neither a file of two gigabytes without a line break nor a small archive that
 from __future__ import annotations
 
 import codecs
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -62,6 +63,10 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         Where the file does not exist, is a directory or may not be read.
     """
     try:
+        kind = path.stat().st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            # A file is looked into before it is read, which a pipe allows only once; and one may wait for ever.
+            raise InputError(f"{path}: is a pipe or a device; save what it gives to a file and name that")
         stream = path.open("rb")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; check the name") from None
@@ -153,7 +158,7 @@ def pieces(path: Path, tally: Tally, progress: Progress | None = None, size: int
                 continue
             seen = True
             yield chunk
-            if progress is not None and stream.seekable():
+            if progress is not None:
                 progress(min(stream.tell(), total), total)
         if not seen:
             raise InputError(f"{path}: is empty; a trace has at least one job")
@@ -179,9 +184,6 @@ def _text(path: Path, chunks: Iterator[bytes], tally: Tally) -> Iterator[bytes]:
         for raw in chunks:
             chunk = raw
             if first:
-                # The head of an unpacked stream may be a few bytes only, too few to judge by.
-                with suppress(StopIteration):
-                    chunk += next(chunks)
                 chunk, decoder = _without_mark(path, chunk, tally)
                 old_mac = b"\r" in chunk and b"\n" not in chunk and decoder is None
                 first = False
