@@ -11,7 +11,7 @@ class SlurmError(Exception):
     """Slurm refused, or could not be reached; the message is one line that names the request and Slurm's reason."""
 
 
-class SlurmUnreachable(SlurmError):
+class SlurmUnreachableError(SlurmError):
     """Slurm's controller does not answer: the same request may succeed later."""
 
 
