@@ -1,0 +1,211 @@
+"""Puts a report together: one HTML file with its data, its style, its script and plotly.js inside."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import html
+import importlib.util
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from cosim.engine import Replayed
+from cosim.metrics import Metrics
+from cosim.report import palette
+from cosim.report.comparison import baseline_note, colours, headline, table
+from cosim.report.figures import Figure, trade_off_figure, usage_figure, wait_figure
+from cosim.report.gantt import gantt_figure, window_note
+from cosim.report.units import clock_of, duration, plain
+from cosim.report.usage import usage_of
+from cosim.report.window import window_of
+from cosim.runs import runs_of
+
+_ROLES = (("--text", palette.TEXT), ("--muted", palette.MUTED), ("--grid", palette.GRID), ("--page", palette.PAGE))
+
+
+def write_report(
+    path: Path,
+    replays: Mapping[str, Replayed],
+    metrics: Mapping[str, Metrics],
+    *,
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    command: str,
+) -> None:
+    """Write the report of some replays, all of it or nothing.
+
+    Parameters
+    ----------
+    path : Path
+        The HTML file; one that is there is replaced.
+    replays : mapping of str to Replayed
+        What happened under each policy, in the order in which to show them; at least one.
+    metrics : mapping of str to Metrics
+        Their figures.
+    title : str
+        What was replayed, for the heading.
+    facts : sequence of (str, str)
+        What was replayed and how: names and values.
+    command : str
+        The command that makes this report.
+    """
+    _write_whole(path, page(replays, metrics, title=title, facts=facts, command=command).encode("utf-8", "replace"))
+
+
+def page(
+    replays: Mapping[str, Replayed],
+    metrics: Mapping[str, Metrics],
+    *,
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    command: str,
+) -> str:
+    """Return the report as text; see `write_report`."""
+    figures, notes = _figures(replays, metrics)
+    names = list(replays)
+    plotly = _script_safe(_plotly_js())
+    script = _resource("page.js")
+    return Template(_resource("page.html")).substitute(
+        title=html.escape(title),
+        policy=_content_security_policy(plotly, script),
+        style=_style(names),
+        headline=headline({name: metrics[name] for name in names}),
+        facts="".join(f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts),
+        command=html.escape(command),
+        baseline=baseline_note(names),
+        table=table({name: metrics[name] for name in names}),
+        waits=_waits(figures),
+        choice_usage=_choice("usage", names),
+        choice_gantt=_choice("gantt", names),
+        usage_notes=_notes("usage", notes["usage"]),
+        gantt_notes=_notes("gantt", notes["gantt"]),
+        data=_json({"figures": figures, "dark": palette.DARK}),
+        plotly=plotly,
+        script=script,
+    )
+
+
+def _figures(
+    replays: Mapping[str, Replayed], metrics: Mapping[str, Metrics]
+) -> tuple[dict[str, Figure], dict[str, list[str]]]:
+    """Return the figures by name, and what is to be said in words about those that each policy has one of."""
+    clock = clock_of(replays)
+    figures = {"trade-off": trade_off_figure(replays, metrics)}
+    for name, on_demand in (("wait-batch", False), ("wait-on-demand", True)):
+        waits = wait_figure(replays, on_demand=on_demand)
+        if waits:
+            figures[name] = waits
+    notes: dict[str, list[str]] = {"usage": [], "gantt": []}
+    for place, (name, replayed) in enumerate(replays.items()):
+        drawn, found = palette.style(place), metrics[name]
+        runs = runs_of(replayed)
+        usage = usage_of(replayed, runs)
+        figures[f"usage/{place}"] = usage_figure(usage, clock, drawn)
+        notes["usage"].append(
+            f"{plain(name)}: {100 * found.utilisation:.2f} % useful and {100 * found.utilisation_wasted:.3f} % "
+            f"wasted over the whole makespan. Each step is the exact average over {duration(usage.span)}."
+        )
+        window = window_of(replayed, runs)
+        figures[f"gantt/{place}"] = gantt_figure(replayed, runs, window, clock, drawn)
+        notes["gantt"].append(f"{plain(name)}. {window_note(window, clock, replayed.workload.nodes)}")
+    return figures, notes
+
+
+def _waits(figures: Mapping[str, Figure]) -> str:
+    """Return the places for the distributions of waits, or a sentence where there is none to draw."""
+    parts = []
+    for name, title in (("wait-on-demand", "On-demand jobs"), ("wait-batch", "Batch jobs")):
+        plot = _plot(name, f"Distribution of waits, {title}") if name in figures else "<p>There are none.</p>"
+        parts.append(f"<div><h3>{title}</h3>{plot}</div>")
+    return "".join(parts)
+
+
+def _plot(name: str, label: str) -> str:
+    return f'<div class="plot" data-figure="{name}" role="img" aria-label="{label}"></div>'
+
+
+def _choice(group: str, names: Sequence[str]) -> str:
+    """Return the buttons that choose the policy to show; none where there is no choice."""
+    if len(names) < 2:
+        return ""
+    buttons = "".join(
+        f'<label><input type="radio" name="{group}" value="{place}"{" checked" if place == 0 else ""}>'
+        f'<span style="--mine:var(--p{place})"><bdi>{plain(name)}</bdi></span></label>'
+        for place, name in enumerate(names)
+    )
+    return f'<fieldset class="choice"><legend class="sr">Policy</legend>{buttons}</fieldset>'
+
+
+def _notes(group: str, notes: Sequence[str]) -> str:
+    return "".join(
+        f'<p class="note" data-note="{group}/{place}"{" hidden" if place else ""}>{note}</p>'
+        for place, note in enumerate(notes)
+    )
+
+
+def _style(names: Sequence[str]) -> str:
+    """Return the style sheet, after the colours that page and figures share."""
+    light = [*_ROLES, *colours(names), ("--lost", palette.LOST)]
+    dark = [(role, palette.DARK[colour]) for role, colour in light]
+    declared = [";".join(f"{role}:{colour}" for role, colour in scheme) for scheme in (light, dark)]
+    return f":root{{{declared[0]}}}\n@media (prefers-color-scheme: dark){{:root{{{declared[1]}}}}}\n" + _resource(
+        "page.css"
+    )
+
+
+def _content_security_policy(*scripts: str) -> str:
+    """Allow these scripts alone: no connection to anywhere, and nothing that a job's name might smuggle in."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode('ascii')}'" for script in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _json(value: Any) -> str:
+    """Return JSON that no HTML parser takes for markup."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _script_safe(script: str) -> str:
+    """Return a script whose strings do not end the element that holds it."""
+    return script.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _plotly_js() -> str:
+    """Return plotly.js from the installed package, which is found but not imported: that alone takes 0.1 s."""
+    found = importlib.util.find_spec("plotly")
+    if found is None or not found.submodule_search_locations:
+        raise RuntimeError("the package plotly is not installed: install tierwise again, it comes with it")
+    return (Path(found.submodule_search_locations[0]) / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+
+
+def _resource(name: str) -> str:
+    return (resources.files("cosim.report") / name).read_text(encoding="utf-8")
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a file under another name first, so that nobody ever sees half of it."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        raise
