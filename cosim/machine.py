@@ -117,6 +117,7 @@ class Machine:
         self._releases: Records = np.zeros(2 * len(jobs) + planned_outages + 2, RELEASE)
         self._clock: Records = np.zeros(1, CLOCK)
         self._clock["free"] = rules.nodes
+        self._clock["wake"] = math.inf
         self._clock["now"] = jobs["submit"][0] if len(jobs) else 0.0
         self._asked = np.zeros(int(np.count_nonzero(jobs["on_demand"])) + 1, np.int64)
 

@@ -3,6 +3,7 @@
 Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2.2: a job gets the earliest slot that delays nobody
 when it arrives, and where nodes come free early, the schedule is compressed in priority order. Where reality breaks
 a promise (a job outlives its limit, nodes fail, an on-demand job takes nodes), all reservations are made anew.
+Compression goes through the queue once, as in the source: a job may stay behind a gap that one after it has left.
 """
 
 from __future__ import annotations
@@ -139,10 +140,16 @@ def conservative_pass(
         times, free, size = _profile(releases, clock, room)
     _reserve(jobs, waiting, times, free, size, clock[0].earlier != 0)
     clock[0].earlier = 0
+    # What waits for an overdue job is not due at a known time; the end of that job is when to look again.
+    overdue = clock[0].releases > 0 and releases[0].time <= now
+    looked_at = now + _OVERDUE if overdue else now
     started = False
     for j in waiting:
-        if jobs[j].reserved <= now:
+        reserved = jobs[j].reserved
+        if reserved <= now:
             start_job(jobs, running, events, releases, clock, j)
             started = True
+        elif reserved > looked_at:
+            clock[0].wake = min(clock[0].wake, reserved)
     if started:
         drop_started(jobs, queue, clock)

@@ -38,6 +38,7 @@ def schedule(
     backfill: int,
 ) -> None:
     """Run one scheduling pass now."""
+    clock[0].wake = math.inf
     if clock[0].queued == 0:
         return
     if backfill == CONSERVATIVE:
@@ -117,9 +118,9 @@ def advance(
         `FINISHED`, `ATTENTION` (the pass of this moment has not been run yet) or `BUDGET`.
     """
     for _ in range(budget):
-        time = math.inf
+        time = clock[0].wake
         if clock[0].events > 0:
-            time = events[0].time
+            time = min(time, events[0].time)
         if clock[0].arrived < len(jobs):
             time = min(time, jobs[clock[0].arrived].submit)
         if until < time:

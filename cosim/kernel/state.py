@@ -53,6 +53,7 @@ JOB = np.dtype(
 CLOCK = np.dtype(
     [
         ("now", np.float64),
+        ("wake", np.float64),  # when a reserved start is due that nothing else may happen at [s]
         ("free", np.int64),  # nodes that nobody holds
         ("queued", np.int64),
         ("running", np.int64),
