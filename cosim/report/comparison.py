@@ -137,11 +137,11 @@ def table(metrics: Mapping[str, Metrics]) -> str:
         f"<bdi>{plain(name)}</bdi></th>"
         for place, name in enumerate(names)
     )
-    lines = [f'<thead><tr><th scope="col">Figure</th><th scope="col">Unit</th>{heads}</tr></thead>']
+    lines = [f'<thead><tr><th scope="col">Figure</th>{heads}</tr></thead>']
     for title, rows in GROUPS:
         body = [line for row in rows for line in _line(row, metrics)]
         if body:
-            group = f'<tr class="group"><th scope="rowgroup" colspan="{len(names) + 2}">{title}</th></tr>'
+            group = f'<tr class="group"><th scope="rowgroup" colspan="{len(names) + 1}">{title}</th></tr>'
             lines.append(f"<tbody>{group}{''.join(body)}</tbody>")
     return f"<table>{''.join(lines)}</table>"
 
@@ -169,7 +169,7 @@ def _line(row: Row, metrics: Mapping[str, Metrics]) -> Iterator[str]:
         first = tells and text == best_text
         mark = '<span class="best">\N{BLACK CIRCLE}<span class="sr"> best</span></span>' if first else ""
         cells.append(f"<td{' class=first' if first else ''}>{mark}{text}{_change(values[name], base)}</td>")
-    yield f'<tr><th scope="row">{row.label}</th><td class="unit">{unit}</td>{"".join(cells)}</tr>'
+    yield f'<tr><th scope="row">{row.label} <span class="unit">{unit}</span></th>{"".join(cells)}</tr>'
 
 
 def _unit(row: Row, most: float) -> tuple[str, float, int]:

@@ -192,7 +192,7 @@ def usage_figure(usage: Usage, clock: Clock, drawn: Style) -> Figure:
     return figure(
         data,
         layout(
-            xaxis=axis(**clock.axis, anchor="y2"),
+            xaxis=axis(clock.title, type=clock.axis_type, anchor="y2"),
             yaxis=axis("of all nodes", domain=[0.36, 1], range=[0, max(100.0, top)], ticksuffix=" %"),
             yaxis2=axis("wasted", domain=[0, 0.26], rangemode="tozero", ticksuffix=" %", nticks=4),
             hovermode="x unified",

@@ -37,11 +37,14 @@ class Clock:
     dates: bool
 
     @property
-    def axis(self) -> dict[str, Any]:
-        """What a plotly axis needs to know."""
-        if self.dates:
-            return {"type": "date", "title": {"text": "time (UTC)"}}
-        return {"type": "linear", "title": {"text": "time since the trace's time zero [h]"}}
+    def title(self) -> str:
+        """What the axis counts."""
+        return "time (UTC)" if self.dates else "hours since the trace's time zero"
+
+    @property
+    def axis_type(self) -> str:
+        """The type of the axis, in plotly's words."""
+        return "date" if self.dates else "linear"
 
     @property
     def per_second(self) -> float:
