@@ -94,7 +94,7 @@ def _check_progress(replayed: Replayed, j: int, runs: list[Run]) -> None:
         if not job["on_demand_checkpoint"] or cost == 0:
             assert abs(signals) < TOLERANCE, f"job {j} lost time to a signal that it knows nothing of"
         else:
-            assert abs(signals / cost - round(signals / cost)) < TOLERANCE, f"job {j} wrote a part of a checkpoint"
+            assert abs(signals - round(signals / cost) * cost) < TOLERANCE, f"job {j} wrote a part of a checkpoint"
         if run.how != "completed":
             expected = max(0.0, _newest(job, run) - run.start - run.overhead)
             assert math.isclose(run.saved, expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
