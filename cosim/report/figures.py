@@ -78,8 +78,13 @@ def figure(data: list[dict[str, Any]], shape: dict[str, Any], *, moved: bool = F
     }
 
 
-def trade_off_figure(replays: Mapping[str, Replayed], metrics: Mapping[str, Metrics]) -> Figure:
-    """Draw on-demand delay against lost node-hours: a point a policy, a curve where its decisions had a choice."""
+def trade_off_figure(replays: Mapping[str, Replayed], metrics: Mapping[str, Metrics]) -> Figure | None:
+    """Draw on-demand delay against lost node-hours: a point a policy, a curve where its decisions had a choice.
+
+    None where there are no on-demand jobs.
+    """
+    if not any(found.on_demand_jobs for found in metrics.values()):
+        return None
     curves = {name: trade_off(replayed) for name, replayed in replays.items()}
     delays = [float(metrics[name].on_demand_latency_mean or 0.0) for name in replays]
     delays += [float(curve.delay[-1]) for curve in curves.values() if curve]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import html
 import importlib.util
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -25,7 +22,8 @@ from cosim.report.gantt import gantt_figure, window_note
 from cosim.report.units import clock_of, duration, plain
 from cosim.report.usage import usage_of
 from cosim.report.window import window_of
-from cosim.runs import runs_of
+from cosim.runs import Runs, runs_of
+from traces.writing import atomic
 
 _ROLES = (("--text", palette.TEXT), ("--muted", palette.MUTED), ("--grid", palette.GRID), ("--page", palette.PAGE))
 
@@ -38,6 +36,7 @@ def write_report(
     title: str,
     facts: Sequence[tuple[str, str]],
     command: str,
+    runs: Mapping[str, Runs] | None = None,
 ) -> None:
     """Write the report of some replays, all of it or nothing.
 
@@ -55,8 +54,17 @@ def write_report(
         What was replayed and how: names and values.
     command : str
         The command that makes this report.
+    runs : mapping of str to Runs, optional
+        The replays' runs, where they are at hand.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be written.
     """
-    _write_whole(path, page(replays, metrics, title=title, facts=facts, command=command).encode("utf-8", "replace"))
+    text = page(replays, metrics, title=title, facts=facts, command=command, runs=runs)
+    with atomic(path) as stream:
+        stream.write(text.encode("utf-8", "replace"))
 
 
 def page(
@@ -66,9 +74,10 @@ def page(
     title: str,
     facts: Sequence[tuple[str, str]],
     command: str,
+    runs: Mapping[str, Runs] | None = None,
 ) -> str:
     """Return the report as text; see `write_report`."""
-    figures, notes = _figures(replays, metrics)
+    figures, notes = _figures(replays, metrics, runs or {})
     names = list(replays)
     plotly = _script_safe(_plotly_js())
     script = _resource("page.js")
@@ -81,6 +90,9 @@ def page(
         command=html.escape(command),
         baseline=baseline_note(names),
         table=table({name: metrics[name] for name in names}),
+        trade_off=_plot(
+            "trade-off", "Mean on-demand delay against lost node-hours, for each policy", "On-demand jobs", figures
+        ),
         waits=_waits(figures),
         choice_usage=_choice("usage", names),
         choice_gantt=_choice("gantt", names),
@@ -93,41 +105,44 @@ def page(
 
 
 def _figures(
-    replays: Mapping[str, Replayed], metrics: Mapping[str, Metrics]
+    replays: Mapping[str, Replayed], metrics: Mapping[str, Metrics], known: Mapping[str, Runs]
 ) -> tuple[dict[str, Figure], dict[str, list[str]]]:
     """Return the figures by name, and what is to be said in words about those that each policy has one of."""
     clock = clock_of(replays)
-    figures = {"trade-off": trade_off_figure(replays, metrics)}
-    for name, on_demand in (("wait-batch", False), ("wait-on-demand", True)):
-        waits = wait_figure(replays, on_demand=on_demand)
-        if waits:
-            figures[name] = waits
+    whole = {
+        "trade-off": trade_off_figure(replays, metrics),
+        "wait-batch": wait_figure(replays, on_demand=False),
+        "wait-on-demand": wait_figure(replays, on_demand=True),
+    }
+    figures = {name: drawn for name, drawn in whole.items() if drawn}
     notes: dict[str, list[str]] = {"usage": [], "gantt": []}
     for place, (name, replayed) in enumerate(replays.items()):
-        drawn, found = palette.style(place), metrics[name]
-        runs = runs_of(replayed)
+        style, found = palette.style(place), metrics[name]
+        runs = known[name] if name in known else runs_of(replayed)
         usage = usage_of(replayed, runs)
-        figures[f"usage/{place}"] = usage_figure(usage, clock, drawn)
+        figures[f"usage/{place}"] = usage_figure(usage, clock, style)
         notes["usage"].append(
             f"{plain(name)}: {100 * found.utilisation:.2f} % useful and {100 * found.utilisation_wasted:.3f} % "
             f"wasted over the whole makespan. Each step is the exact average over {duration(usage.span)}."
         )
         window = window_of(replayed, runs)
-        figures[f"gantt/{place}"] = gantt_figure(replayed, runs, window, clock, drawn)
+        figures[f"gantt/{place}"] = gantt_figure(replayed, runs, window, clock, style)
         notes["gantt"].append(f"{plain(name)}. {window_note(window, clock, replayed.workload.nodes)}")
     return figures, notes
 
 
 def _waits(figures: Mapping[str, Figure]) -> str:
-    """Return the places for the distributions of waits, or a sentence where there is none to draw."""
-    parts = []
-    for name, title in (("wait-on-demand", "On-demand jobs"), ("wait-batch", "Batch jobs")):
-        plot = _plot(name, f"Distribution of waits, {title}") if name in figures else "<p>There are none.</p>"
-        parts.append(f"<div><h3>{title}</h3>{plot}</div>")
-    return "".join(parts)
+    kinds = (("wait-on-demand", "On-demand jobs"), ("wait-batch", "Batch jobs"))
+    return "".join(
+        f"<div><h3>{title}</h3>{_plot(name, f'Waits of {title.lower()}', title, figures)}</div>"
+        for name, title in kinds
+    )
 
 
-def _plot(name: str, label: str) -> str:
+def _plot(name: str, label: str, whose: str, figures: Mapping[str, Figure]) -> str:
+    """Return the place for a figure, or a sentence where there is nothing to draw."""
+    if name not in figures:
+        return f"<p>This replay has no {whose.lower()}.</p>"
     return f'<div class="plot" data-figure="{name}" role="img" aria-label="{label}"></div>'
 
 
@@ -192,20 +207,3 @@ def _plotly_js() -> str:
 
 def _resource(name: str) -> str:
     return (resources.files("cosim.report") / name).read_text(encoding="utf-8")
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write a file under another name first, so that nobody ever sees half of it."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        raise

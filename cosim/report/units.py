@@ -76,9 +76,13 @@ def duration(seconds: float) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text from a trace, cut to a length that fits, as HTML and plotly's labels show it literally."""
+    """Return text from a trace so that HTML and plotly's labels show it literally, cut to a length that fits.
+
+    Plotly knows few entities, so quotes stay as they are: not for attributes. It fills in ``%{...}`` in some labels,
+    so an opening brace does not stay.
+    """
     shown = text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "\N{HORIZONTAL ELLIPSIS}"
-    return html.escape(shown)
+    return html.escape(shown, quote=False).replace("{", "&#123;")
 
 
 SQUEEZED_TICKS = (
