@@ -34,7 +34,7 @@ def trace_of(machine_size: int | None = None, /, **columns: Any) -> Trace:
 def jobs_of(machine_size: int, /, *rows: dict[str, Any]) -> Trace:
     """Return a trace of jobs given one by one: `submit`, `run`, `nodes`, and what else the table has."""
     names = {name for row in rows for name in row} - {"run", "request"}
-    columns = {name: [row[name] for row in rows] for name in names}
+    columns = {name: [row.get(name, COLUMNS[name].unknown) for row in rows] for name in names}
     columns["run_time"] = [row["run"] for row in rows]
     columns["requested_time"] = [row.get("request", row["run"]) for row in rows]
     return trace_of(machine_size, **columns)
