@@ -1,7 +1,8 @@
 """Output of `sacct --json`.
 
-Two shapes of numbers occur: plain ones (Slurm 22.05, `openapi/v0.0.38`) and, from `data_parser/v0.0.40` on, objects
-with `set`, `infinite` and `number`. Times are POSIX seconds, the time limit counts minutes.
+Two shapes of numbers occur: plain ones (Slurm 22.05, `openapi/dbv0.0.38`, whose parser's table of fields is the source
+of the names here) and, from `data_parser/v0.0.40` on, objects with `set`, `infinite` and `number`. Times are POSIX
+seconds, the time limit counts minutes. Releases before 22.05.8 wrote the eligible time where the start belongs.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from traces.sources import Progress
 from traces.table import Array
 
 _FORM = "sacct --json"
+# NO_VAL and INFINITE of slurm.h, as a plain shape may show them.
+_SENTINELS = {4294967294.0: math.nan, 4294967295.0: math.inf}
 _NUMBERS = ("submit", "start", "end", "run_time", "requested_nodes", "allocated_nodes", "requested_time")
 _TEXTS = ("job_id", "state", "user", "group", "account", "queue", "name")
 _FIELDS = {
@@ -98,7 +101,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "job_id": _job_id(record),
         "submit": _moment(time["submission"]),
-        "start": _moment(time.get("start")),
+        "start": _start(time),
         "end": _moment(time.get("end")),
         "run_time": _number(time.get("elapsed")),
         "requested_nodes": _tres(record, "requested"),
@@ -136,10 +139,12 @@ def _number(value: Any) -> float:
     if isinstance(value, Mapping):
         if value.get("infinite"):
             return math.inf
-        return _number(value["number"]) if value.get("set") else math.nan
+        return _number(value["number"]) if value.get("set", True) else math.nan
     if value is None or isinstance(value, bool):
         return math.nan
     number = float(value)
+    if number in _SENTINELS:
+        return _SENTINELS[number]
     if abs(number) > 2**53:
         raise ValueError(f"{value} is too large")
     return number
@@ -149,6 +154,16 @@ def _moment(value: Any) -> float:
     """Return a time; Slurm writes 0 for one that never came."""
     number = _number(value)
     return number if number > 0 else math.nan
+
+
+def _start(time: Mapping[str, Any]) -> float:
+    """Return the start, counted back from the end where the record shows the eligible time instead."""
+    start, end = _moment(time.get("start")), _moment(time.get("end"))
+    if start == _moment(time.get("eligible")):
+        ran = _number(time.get("elapsed")) + (_number(time.get("suspended", 0)) or 0.0)
+        if 0 <= ran < end - start:
+            return end - ran
+    return start
 
 
 def _limit(value: Any) -> float:

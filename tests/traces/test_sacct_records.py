@@ -289,6 +289,23 @@ def test_json_jobs_that_never_ran_are_dropped(write_file: Write) -> None:
     assert problems(trace) == {"not_finished": 1, "never_started": 1}
 
 
+def test_an_eligible_time_in_the_place_of_the_start_is_corrected(write_file: Write) -> None:
+    late, prompt = plain_job(), plain_job(job_id=124)
+    late["time"] = {"submission": 1000, "eligible": 1000, "start": 1000, "end": 1900, "elapsed": 600, "limit": 30}
+    prompt["time"] = {"submission": 1000, "eligible": 1000, "start": 1000, "end": 1600, "elapsed": 600, "limit": 30}
+    trace = read([write_file(json_dump(late, prompt))])
+    assert trace.column("start").tolist() == [1300, 1000]
+    assert problems(trace) == {}
+
+
+def test_the_marks_of_slurm_for_no_value_are_no_numbers(write_file: Write) -> None:
+    job = plain_job(array={"job_id": 0, "task_id": 4294967294})
+    job["time"] = {"submission": 1000, "start": 1300, "end": 1900, "elapsed": 600, "limit": 4294967295}
+    trace = read([write_file(json_dump(job))])
+    assert trace.column("requested_time")[0] == math.inf
+    assert trace.column("job_id")[0] == "123"
+
+
 @pytest.mark.parametrize("record", [5, None, [], {}, {"job_id": 1}, plain_job(time=None), plain_job(job_id="x")])
 def test_a_record_that_is_no_job_is_dropped_and_named(write_file: Write, record: object) -> None:
     trace = read([write_file(json_dump(plain_job(), record))])
