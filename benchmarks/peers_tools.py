@@ -20,10 +20,10 @@ from peers_reference import Job
 Rule = Literal["fcfs", "easy"]
 HERE = Path(__file__).resolve().parent
 
-REPLAY_SECONDS = ("trace", "replay_seconds")
+REPLAY_SECONDS = ("timings", "replaying")
 """Where Tierwise's summary says how long the replaying alone took."""
-TIERWISE_COLUMNS = ("id", "start")
-"""Job number and start time in Tierwise's per-job CSV."""
+TIERWISE_COLUMNS = ("job_id", "wait")
+"""Job number and wait in Tierwise's per-job CSV."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,18 @@ class Tierwise:
         """Replay without preemption, with everything that the command writes by itself."""
         backfill = {"fcfs": "none", "easy": "easy"}[task.rule]
         options = f"--nodes {task.processors} --backfill {backfill} --priority fcfs --on-demand 0 --policy none"
-        argv = [str(self.executable), "replay", str(task.trace), *options.split(), "--out", "out", "--json"]
-        return Command(argv, task.folder)
+        argv = [str(self.executable), "replay", str(task.trace), *options.split()]
+        return Command([*argv, "--out", "out", "--json", "--timings"], task.folder)
 
     def starts(self, task: Task) -> dict[int, float]:
         """Read the CSV that has the columns for it."""
-        number, start = TIERWISE_COLUMNS
+        number, wait = TIERWISE_COLUMNS
         for path in sorted((task.folder / "out").rglob("*.csv")):
             with path.open(encoding="utf-8", newline="") as rows:
                 reader = csv.DictReader(rows)
-                if {number, start} <= set(reader.fieldnames or ()):
-                    return {int(row[number]): float(row[start]) for row in reader}
+                if {number, wait} <= set(reader.fieldnames or ()):
+                    waits = {int(row[number]): float(row[wait]) for row in reader}
+                    return {job.number: job.submit + waits[job.number] for job in task.jobs if job.number in waits}
         return {}
 
     def replay_seconds(self, task: Task) -> float | None:
