@@ -17,6 +17,7 @@ from traces.table import Trace
 
 _STREAM_ON_DEMAND, _STREAM_CHECKPOINT, _STREAM_COST, _STREAM_RESTART, _STREAM_SIGNAL = range(5)
 _HOUR = 3600.0
+_DIGITS_OF_AN_INT64 = 18
 
 
 @dataclass(frozen=True)
@@ -221,6 +222,12 @@ def _set_checkpoints(
 
     def given_or(name: str, drawn: Floats) -> Floats:
         given = columns[name].astype(np.float64)
+        interval = name == "checkpoint_interval"
+        wrong = given <= 0 if interval else (given < 0) | np.isinf(given)
+        if wrong.any():
+            j = int(np.argmax(wrong))
+            expected = "seconds above 0" if interval else "a finite number of seconds, at least 0"
+            raise InputError(f"job {columns['job_id'][j]}: {name} is {given[j]:g}, expected {expected}")
         return np.where(np.isnan(given), drawn, given)
 
     jobs["cost"] = given_or("checkpoint_cost", rules.cost.sample(stream(_STREAM_COST), count))
@@ -250,9 +257,9 @@ def _ranks(jobs: Records, priority: str) -> npt.NDArray[np.int64]:
 
 def _id_ranks(ids: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
     """Return the place of each job by ascending id; ids that are plain numbers are ordered without parsing each."""
-    try:
+    if ids.dtype.itemsize <= _DIGITS_OF_AN_INT64 * ids.dtype.alignment and np.strings.isdecimal(ids).all():
         order = np.argsort(ids.astype(np.int64), kind="stable")
-    except ValueError:
+    else:
         order = np.array(sorted(range(len(ids)), key=lambda j: id_order(str(ids[j]))), np.int64)
     ranks = np.empty(len(ids), np.int64)
     ranks[order] = np.arange(len(ids))

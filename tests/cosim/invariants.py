@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -104,12 +103,9 @@ def _newest(job: np.void, run: Run) -> float:
     """Return up to when the run's newest checkpoint at its end reaches, by the design's definition."""
     if run.how == "checkpoint":
         return run.end
-    newest = Fraction(run.start)
-    if math.isfinite(job["interval"]):
-        interval, cost = Fraction(float(job["interval"])), Fraction(float(job["cost"]))
-        count = (Fraction(run.end) - newest - cost) // interval
-        newest += count * interval + cost if count >= 1 else 0
-    return float(newest)
+    interval, cost = float(job["interval"]), float(job["cost"])
+    count = math.floor((run.end - run.start - cost + TOLERANCE) / interval)
+    return run.start + count * interval + cost if count >= 1 else run.start
 
 
 def _check_who_may_be_stopped(replayed: Replayed, j: int, runs: list[Run]) -> None:
