@@ -15,7 +15,7 @@ from trace_lines import SWF_HEADER, swf_line
 from traces import InputError, Trace, read, theta_like, write
 
 _SETTINGS = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=150
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=50
 )
 _CELL = st.one_of(
     st.sampled_from(

@@ -51,7 +51,7 @@ def rows_of(path: Path) -> list[list[float]]:
     return [[float(part) for part in line.split()] for line in lines]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(rows=st.lists(_FIELDS, min_size=1, max_size=6), origin=st.sampled_from([0, 1_000_000_000]))
 def test_all_eighteen_fields_survive_swf_to_table_to_swf(
     tmp_path: Path, rows: list[tuple[float, ...]], origin: int
