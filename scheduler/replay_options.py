@@ -62,6 +62,26 @@ def duration(option: str, text: str) -> float:
     return seconds
 
 
+def weight(option: str, value: float) -> float:
+    """Return a finite number of at least 0.
+
+    Parameters
+    ----------
+    option : str
+        The option, for the message.
+    value : float
+        What was given.
+
+    Raises
+    ------
+    InputError
+        Where it is none.
+    """
+    if not 0 <= value < math.inf:
+        raise InputError(f"{option} {value}: expected a finite number of at least 0")
+    return value
+
+
 def draw(option: str, text: str) -> Draw:
     """Return a distribution of durations (see `cosim.draw.parse`).
 

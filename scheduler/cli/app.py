@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from scheduler import __version__
-from scheduler.cli import decide, replay, trace
+from scheduler.cli import decide, policy, replay, trace
 from traces.errors import InputError
 
 EXIT_OK, EXIT_USAGE, EXIT_INTERRUPTED = 0, 2, 130
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.command("replay", epilog=replay.EPILOG)(replay.replay)
 app.command("decide")(decide.decide)
 app.add_typer(trace.app, name="trace")
+app.add_typer(policy.app, name="policy")
 
 
 def _version(asked: bool) -> None:

@@ -50,9 +50,7 @@ def replay(
     node_mtbf: Annotated[
         str, typer.Option(metavar="TIME", help="Mean time between failures of one node, for --checkpoint-every daly.")
     ] = "1826d",
-    delay_weight: Annotated[
-        float, typer.Option(min=0, help="Lost node-seconds that a node-second of delay is worth.")
-    ] = 1.0,
+    delay_weight: Annotated[float, typer.Option(help="Lost node-seconds that a node-second of delay is worth.")] = 1.0,
     outages: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Node outages: CSV with the columns start,end,nodes.")
     ] = None,
@@ -91,7 +89,7 @@ def replay(
         checkpoints=options.checkpoint_rules(
             checkpoint_every, checkpoint_cost, restart_cost, on_demand_checkpoint, node_mtbf
         ),
-        delay_weight=delay_weight,
+        delay_weight=options.weight("--delay-weight", delay_weight),
         outages=options.outages(outages),
         slowdown_threshold=options.duration("--slowdown-threshold", slowdown_threshold),
         seed=seed,
