@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traces.describe import Description, Spread, describe
-from traces.durations import format_duration
+from traces.durations import DAY, HOUR, MINUTE, format_duration
 from traces.problems import KINDS
 from traces.summary import Summary
 from traces.table import Trace
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-_HOUR = 3600.0
 _WIDE = 120
 
 
@@ -119,7 +118,7 @@ def _facts(trace: Trace, facts: Description) -> list[tuple[str, str]]:
         ("jobs", f"{facts.jobs} ({facts.on_demand} on-demand)"),
         ("machine", f"{trace.machine.name or 'not named'}, {_nodes(facts.nodes)}"),
         ("submitted", f"{_moment(facts.first_submit, facts)} to {_moment(facts.last_submit, facts)} ({period})"),
-        ("work", f"{facts.work / _HOUR:.1f} node-hours"),
+        ("work", f"{facts.work / HOUR:.1f} node-hours"),
     ]
     if facts.load is not None:
         rows.append(("offered load", f"{facts.load:.3f} of the machine's node-hours"))
@@ -156,8 +155,14 @@ def _quantiles(spread: Spread, is_time: bool) -> list[str]:
         spread.mean,
     )
     if is_time:
-        return [format_duration(round(value)) for value in values]
+        return [_short(value) for value in values]
     return [f"{value:.0f}" for value in values[:-1]] + [f"{spread.mean:.1f}"]
+
+
+def _short(seconds: float) -> str:
+    """Return a duration in its two largest units, so that a row of them fits a terminal."""
+    grain = HOUR if seconds >= DAY else MINUTE if seconds >= HOUR else 1.0
+    return format_duration(round(seconds / grain) * grain)
 
 
 def _print_summary(console: Console, summary: Summary) -> None:

@@ -195,7 +195,7 @@ def _read(
         progress: Callable[[int, int], None] | None = None
         if report is not None:
             show = report
-            progress = lambda done, total: show("reading [bytes]", done, total)  # noqa: E731
+            progress = lambda done, total: show("reading (bytes)", done, total)  # noqa: E731
         return read(
             files,
             nodes=nodes,
