@@ -209,9 +209,9 @@ def wait_figure(replays: Mapping[str, Replayed], *, on_demand: bool) -> Figure |
     """Draw what share of the jobs waited how long, for each policy; None where there are no such jobs."""
     data, longest = [], 1.0
     for place, (name, replayed) in enumerate(replays.items()):
-        jobs = replayed.jobs[(replayed.jobs["on_demand"] != 0) == on_demand]
-        if len(jobs):
-            wait = jobs["first_start"] - jobs["submit"]
+        jobs = replayed.jobs
+        wait = (jobs["first_start"] - jobs["submit"])[(jobs["on_demand"] != 0) == on_demand]
+        if len(wait):
             longest = max(longest, float(wait.max()))
             data.append(_distribution(plain(name), wait, style(place)))
     if not data:
