@@ -69,12 +69,17 @@ def main() -> int:
     options = _parser().parse_args()
     tools, missing = _tools(options)
     trace = read_swf(options.swf, options.processors)
+    if not trace.jobs:
+        print(f"{options.swf}: no job that can run on {options.processors} processors", file=sys.stderr)
+        return 2
     print(f"{len(trace.jobs):,} jobs, {trace.dropped:,} dropped, {options.processors} processors")
     with tempfile.TemporaryDirectory() as folder:
         checks = _cases(Path(folder) / "check.swf", trace.jobs[: options.check], options)
         timed = _cases(Path(folder) / "trace.swf", trace.jobs, options)
         checked = _interleaved(tools, checks, 1, options.timeout)
         runs = _interleaved(tools, timed, options.repeat, options.timeout)
+    if options.json:
+        options.json.write_text(json.dumps({"checked": _plain(checked), "timed": _plain(runs)}, indent=1) + "\n")
     print(f"\nStart times equal to the reference, first {len(checks[0].jobs):,} jobs")
     rules = list(options.rules)
     rest = [[name, "not given"] for name in missing]
@@ -82,8 +87,6 @@ def main() -> int:
     for rule in rules:
         print(f"\n{rule.upper()}, whole process, median of {options.repeat}")
         _print_rows([*_time_rows(tools, runs, rule), *rest])
-    if options.json:
-        options.json.write_text(json.dumps({"checked": _plain(checked), "timed": _plain(runs)}, indent=1) + "\n")
     return 0
 
 
@@ -144,7 +147,10 @@ def _measure(tool: Tool, case: Case, timeout: float) -> Run:
     """Time one process, and read what it wrote."""
     with tempfile.TemporaryDirectory() as folder:
         task = Task(case.trace, case.jobs, case.processors, case.rule, Path(folder))
-        command = tool.command(task)
+        try:
+            command = tool.command(task)
+        except OSError as problem:
+            return Run(0.0, 0.0, error=f"cannot be set up: {problem}")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begun = time.perf_counter()
         error = _finish(command.argv, command.cwd, task, timeout)
@@ -223,13 +229,14 @@ def _number(seconds: float | None) -> str:
 
 
 def _print_rows(rows: list[list[str]]) -> None:
-    """Print columns; a row of two cells is a remark, and may run on."""
-    full = [row for row in rows if len(row) > 2]
-    widths = [max(len(row[column]) for row in full) for column in range(len(full[0]))]
+    """Print columns under the first row; a shorter row ends in a remark that may run on."""
+    full = [row for row in rows if len(row) == len(rows[0])]
+    widths = [max(map(len, column)) for column in zip(*full, strict=True)]
     names = max(len(row[0]) for row in rows)
     for name, *cells in rows:
-        aligned = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=False)]
-        print(f"  {name.ljust(names)}  " + ("  ".join(aligned) if len(cells) > 1 else cells[0]))
+        whole = len(cells) + 1 == len(widths)
+        shown = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)] if whole else cells
+        print(f"  {name.ljust(names)}  {'  '.join(shown)}")
 
 
 def _plain(runs: Runs) -> list[dict[str, object]]:
