@@ -73,7 +73,9 @@ def figure(data: list[dict[str, Any]], shape: dict[str, Any], *, moved: bool = F
             "displaylogo": False,
             "displayModeBar": moved,
             "scrollZoom": moved,
-            "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
+            # Named one by one: what plotly.js offers of itself can send the data to its maker's cloud.
+            "modeBarButtons": [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]],
+            "plotlyServerURL": "",
         },
     }
 

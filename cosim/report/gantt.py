@@ -103,7 +103,7 @@ def gantt_figure(replayed: Replayed, runs: Runs, window: Window, clock: Clock, d
                 clock.title, type=clock.axis_type, showgrid=False, range=_first_sight(runs, window, clock, first, last)
             ),
             yaxis=axis("nodes", showgrid=False, range=[0, replayed.workload.nodes], tickformat=",d"),
-            legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.16, "yanchor": "top"},
+            legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "bottom", "yref": "container"},
             barmode="overlay",
             bargap=0,
             hovermode="closest",

@@ -93,6 +93,8 @@ def test_every_figure_is_drawn_without_a_word_on_the_console(chromium, tmp_path,
         assert 'class="main-svg"' in markup, name
         assert len(re.findall(r'<g class="trace (?:scatter|bars)', markup)) >= least[name], name
     assert len(re.findall(r'<g class="point">', plots["gantt"])) > 100
+    buttons = {title.lower() for title in re.findall(r'class="modebar-btn[^>]*data-title="([^"]*)"', document)}
+    assert buttons == {"download plot as a png", "zoom", "pan", "zoom in", "zoom out", "reset axes"}  # none to a cloud
     assert ("rgb(20, 23, 28)" in plots["usage"]) == (scheme == "dark")
 
 

@@ -238,6 +238,9 @@ def test_the_page_may_run_its_own_scripts_only_and_reach_nothing(four):
     assert "http" not in policy
     assert "unsafe-eval" not in policy
     assert "unsafe-inline" not in policy.split(";")[1]
+    for figure in data_of(page)["figures"].values():
+        assert figure["config"]["plotlyServerURL"] == ""
+        assert "modeBarButtons" in figure["config"]
     ours = without_plotly(page)
     assert not re.findall(r"https?:|url\(|@import|//\w", ours.replace('http-equiv="', ""))
 
