@@ -117,6 +117,16 @@ def _settle(nodes: Integers, price: Integers, bound: float, multiplier: float, k
 
 
 @kernel
+def _common_divisor(nodes: Integers) -> int:
+    """Return what all node counts divide by: machines that hand nodes out in blocks need a table of blocks alone."""
+    common = nodes[0]
+    for other in nodes:
+        while other > 0:
+            common, other = other, common % other  # noqa: PLW2901 - Euclid's algorithm
+    return int(common)
+
+
+@kernel
 def _pack(row: Bytes, packed: Bytes, first: int, last: int) -> None:
     """Write the flags first..last of `row` as bits of `packed`: a table of bytes would not fit a large machine."""
     for byte in range(first >> 3, (last >> 3) + 1):
@@ -208,7 +218,8 @@ def minimum_cover(nodes: Integers, price: Integers, need: int, limit: int) -> tu
     if need_left > 0:
         if nodes[open_jobs].sum() < need_left:
             return NONE_BETTER, np.zeros(len(nodes), np.bool_), multiplier
-        rest, of_open = _programme(nodes[open_jobs], price[open_jobs], need_left)
+        block = _common_divisor(nodes[open_jobs])
+        rest, of_open = _programme(nodes[open_jobs] // block, price[open_jobs], -(-need_left // block))
         total += rest
         chosen[open_jobs[of_open]] = True
     if total >= limit:

@@ -94,6 +94,17 @@ def test_a_need_of_everything_takes_everything_and_one_more_node_is_too_much() -
     assert minimum_cover(nodes, np.array([7, 8, 9]), 13, UNREACHED)[0] == NONE_BETTER
 
 
+def test_nodes_in_blocks_are_chosen_as_single_nodes_are() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(100):
+        nodes, price = rng.integers(1, 9, 9), rng.integers(1, 9, 9)
+        need = int(rng.integers(1, nodes.sum()))
+        single = minimum_cover(nodes, price, need, UNREACHED)
+        blocks = minimum_cover(nodes * 512, price, need * 512 - int(rng.integers(0, 512)), UNREACHED)
+        assert single[0] == blocks[0]
+        assert np.array_equal(single[1], blocks[1])
+
+
 def test_a_need_of_one_takes_the_cheapest_job() -> None:
     assert freed_and_price(np.array([100, 1, 50]), np.array([3, 5, 4]), 1) == (100, 3, 1)
 

@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -198,7 +199,7 @@ cases = st.integers(0, 2**32).map(lambda seed: small_case(random.Random(seed)))
 @settings(max_examples=150, deadline=None)
 def test_along_the_frontier_starts_rise_and_losses_fall(case: Case) -> None:
     frontier = decide(case.snapshot, case.request).frontier
-    for earlier, later in zip(frontier, frontier[1:], strict=False):
+    for earlier, later in pairwise(frontier):
         assert earlier.start < later.start
         assert earlier.lost_node_seconds > later.lost_node_seconds
 
