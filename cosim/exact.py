@@ -106,7 +106,7 @@ def least_loss(snapshot: Snapshot, request: Request, start: float) -> float | No
     if room is None:
         return 0.0
     victims = _minimise_in_turn(room, [cp_model.LinearExpr.weighted_sum(room.goes, at.losses)])
-    return None if victims is None else at.loss_of(victims) * at.unit / ticks
+    return None if victims is None else at.loss_of(victims) / ticks
 
 
 def _check_kind(snapshot: Snapshot, request: Request) -> None:

@@ -162,11 +162,9 @@ class SharedSnapshot(Snapshot):
         if not isinstance(request, SharedRequest):
             raise InputError("request: per_node is missing: nodes with resources are asked for by amounts of each")
         for resource, amount in request.per_node.items():
-            if amount > 0 and resource not in self.resources:
-                raise InputError(
-                    f"request: per_node asks for {resource!r}, which no node has: "
-                    f"expected one of {', '.join(map(repr, self.resources))}"
-                )
+            if amount > 0 and resource not in self.resources and self.node_names:
+                known = ", ".join(map(repr, self.resources)) or "a resource that the nodes list"
+                raise InputError(f"request: per_node asks for {resource!r}, which no node has: expected one of {known}")
         return np.array([request.per_node.get(resource, 0) for resource in self.resources], np.int64)
 
     def offered(self, leaving: Integers) -> Integers:
