@@ -54,7 +54,8 @@ class Job:
     uid : int
         The user's id.
     state : str
-        Slurm's base state in lower case: `pending`, `running`, `completed`, `preempted`, ...
+        Slurm's base state in lower case: `pending`, `running`, `completed`, `preempted`, ... 22.05 hides it behind
+        some flags; then it is `pending`, `running`, or `completed` for any job that has ended.
     flags : frozenset of str
         State flags in lower case: `completing`, `configuring`, `requeued`, `requeue_hold`, ...
     nodes : tuple of str
@@ -77,6 +78,12 @@ class Job:
         Why it waits, as Slurm names it.
     array_job_id, het_job_id : int or None
         The array or heterogeneous job it belongs to.
+    array_task : str
+        The array task that it is (`7`), or the tasks that wait together in this one record (`3-5,9`).
+    het_offset : int
+        Its place among the components of a heterogeneous job, from 0; the first is the leader.
+    batch : bool
+        Whether it has a batch script; salloc's and srun's jobs have none, and are never requeued.
     reservation : str
         The reservation it runs in or asks for.
     admin_comment : str
@@ -106,6 +113,9 @@ class Job:
     reason: str
     array_job_id: int | None = None
     het_job_id: int | None = None
+    array_task: str = ""
+    het_offset: int = 0
+    batch: bool = True
     reservation: str = ""
     admin_comment: str = ""
 
@@ -150,7 +160,8 @@ class Submission:
     partition : str
         The partition; empty for the default one.
     options : Mapping of str to str
-        Further long options of sbatch without their dashes, such as `{"on-demand": "2m"}`.
+        Further long options of sbatch without their dashes, such as `{"on-demand": "2m"}`; nothing as value for an
+        option that takes none.
     environment : Mapping of str to str
         Set for the submission, on top of what this process has.
     """
@@ -192,7 +203,7 @@ class Slurm(Protocol):
         ...
 
     def cancel(self, job: int) -> None:
-        """Cancel a job."""
+        """Cancel a job; no error where it has ended, or is not known (scancel tells neither)."""
         ...
 
     def requeue(self, job: int, *, hold: bool = False) -> None:
@@ -200,7 +211,7 @@ class Slurm(Protocol):
         ...
 
     def signal(self, job: int, name: str) -> None:
-        """Send a signal (`USR1`, `TERM`, ...) to all processes of a job, its batch script included."""
+        """Send a signal (`USR1`, `TERM`, ...) to all processes of a running job, its batch script included."""
         ...
 
     def hold(self, job: int) -> None:

@@ -1,0 +1,165 @@
+"""Slurm's JSON documents: read fast, checked in form, and turned into the seam's words by the shape they say they have.
+
+pydantic's parser with a type for the fields wanted takes 0.2 to 0.3 s for 11,000 jobs (36 to 45 MB) where Python's
+takes 1 s: what has no type is skipped, and most of a document is cores. The shapes are `shape_plain` and
+`shape_parser`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from scheduler.slurm import shape_parser, shape_plain
+from scheduler.slurm.raw import RawJob, RawNode, RawReservation, Shape
+from scheduler.slurm.running import one_line
+from scheduler.slurm.seam import Job, Node, Reservation, SlurmError
+
+
+class _Head(TypedDict, total=False):
+    meta: dict[str, Any]
+    errors: list[Any] | None
+
+
+class Jobs(_Head):
+    """What `squeue --json` prints."""
+
+    jobs: list[RawJob]
+
+
+class Nodes(_Head):
+    """What `scontrol --json show nodes` prints, and 22.05's `sinfo --json`."""
+
+    nodes: list[RawNode]
+
+
+class Reservations(_Head):
+    """What `scontrol --json show reservations` prints."""
+
+    reservations: list[RawReservation]
+
+
+_Raw = TypeVar("_Raw")
+_Known = TypeVar("_Known")
+Document = Jobs | Nodes | Reservations | _Head
+
+
+def shape_of(request: str, meta: dict[str, Any]) -> Shape:
+    """Return the shape that a document says it has.
+
+    Parameters
+    ----------
+    request : str
+        What was asked, for error messages.
+    meta : dict
+        The document's `meta`.
+
+    Returns
+    -------
+    Shape
+        How to read it.
+
+    Raises
+    ------
+    SlurmError
+        Where it is none that is known.
+    """
+    plugin = meta.get("plugin") or {}
+    name = str(plugin.get("data_parser") or plugin.get("type") or "")
+    if shape_plain.accepts(name):
+        return shape_plain.shape(name)
+    if shape_parser.accepts(name):
+        return shape_parser.shape(name)
+    raise SlurmError(
+        f"{request}: Slurm's JSON has the shape {one_line(name)!r}, expected openapi/v0.0.38 or data_parser/v0.0.39 "
+        "to v0.0.99"
+    )
+
+
+def read_shape(request: str, data: bytes) -> Shape:
+    """Read which shape a document has, and nothing else of it."""
+    return _checked(request, _parsed(request, data, _Head))
+
+
+def read_jobs(request: str, data: bytes) -> tuple[Job, ...]:
+    """Read what `squeue --json` printed.
+
+    Parameters
+    ----------
+    request : str
+        What was asked, for error messages.
+    data : bytes
+        The document.
+
+    Returns
+    -------
+    tuple of Job
+        Its jobs, in its order.
+
+    Raises
+    ------
+    SlurmError
+        Where it is no such document, or holds an error instead.
+    """
+    document = cast(Jobs, _parsed(request, data, Jobs))
+    shape = _checked(request, document)
+    return tuple(_converted(request, shape.jobs, document["jobs"]))
+
+
+def read_nodes(request: str, data: bytes) -> tuple[Node, ...]:
+    """Read what `scontrol --json show nodes` or 22.05's `sinfo --json` printed; see `read_jobs`."""
+    document = cast(Nodes, _parsed(request, data, Nodes))
+    shape = _checked(request, document)
+    return tuple(_converted(request, shape.nodes, document["nodes"]))
+
+
+def read_reservations(request: str, data: bytes) -> tuple[Reservation, ...]:
+    """Read what `scontrol --json show reservations` printed; see `read_jobs`."""
+    document = cast(Reservations, _parsed(request, data, Reservations))
+    shape = _checked(request, document)
+    return tuple(_converted(request, shape.reservations, document["reservations"]))
+
+
+class ReportedError(SlurmError):
+    """A document that holds an error in place of an answer: 22.05's commands then still exit with 0."""
+
+
+@cache
+def _adapter(form: type) -> TypeAdapter[Document]:
+    return TypeAdapter(form)
+
+
+def _parsed(request: str, data: bytes, form: type) -> Document:
+    try:
+        return _adapter(form).validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+    # Slurm prints a job's name as it was given, which need not be UTF-8.
+    try:
+        return _adapter(form).validate_json(data.decode(errors="replace"))
+    except ValidationError:
+        where = ".".join(str(step) for step in first["loc"])
+        reason = one_line(f"{where}: {first['msg']}" if where else first["msg"])
+        raise SlurmError(f"{request}: Slurm's JSON is not as expected: {reason}") from None
+
+
+def _checked(request: str, document: Document) -> Shape:
+    for error in document.get("errors") or ():
+        described = error if isinstance(error, dict) else {"error": error}
+        texts = [str(described[key]) for key in ("description", "error") if described.get(key)]
+        raise ReportedError(f"{request}: {one_line(': '.join(texts)) or 'an error without a reason'}")
+    return shape_of(request, document.get("meta") or {})
+
+
+def _converted(
+    request: str, convert: Callable[[Iterable[_Raw]], list[_Known]], records: Iterable[_Raw]
+) -> list[_Known]:
+    try:
+        return convert(records)
+    except (KeyError, ValueError, TypeError) as error:
+        reason = one_line(f"{type(error).__name__}: {error}")
+        raise SlurmError(f"{request}: Slurm's JSON is not as expected: {reason}") from None

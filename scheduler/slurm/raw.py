@@ -1,0 +1,100 @@
+"""What is read of Slurm's JSON records, before a shape has given it one meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+# pydantic takes no typing.TypedDict before Python 3.12.
+from typing_extensions import TypedDict
+
+from scheduler.slurm.seam import Job, Node, Reservation
+
+
+class RawNodes(TypedDict, total=False):
+    """The nodes of a job's resources, from `data_parser/v0.0.42` on."""
+
+    whole: bool
+
+
+class RawResources(TypedDict, total=False):
+    """A job's resources. Without a type, every core of every node would become a Python object."""
+
+    nodes: RawNodes | str
+
+
+class RawJob(TypedDict, total=False):
+    """The fields that are read; the parser skips all others, which makes it twice as fast."""
+
+    account: Any
+    admin_comment: Any
+    array_job_id: Any
+    array_task_id: Any
+    array_task_string: Any
+    batch_flag: Any
+    eligible_time: Any
+    end_time: Any
+    het_job_id: Any
+    het_job_offset: Any
+    job_id: int
+    job_resources: RawResources | None
+    job_state: Any
+    name: Any
+    node_count: Any
+    nodes: Any
+    partition: Any
+    priority: Any
+    qos: Any
+    requeue: Any
+    restart_cnt: Any
+    resv_name: Any
+    shared: Any
+    start_time: Any
+    state_reason: Any
+    submit_time: Any
+    time_limit: Any
+    user_id: int
+    user_name: Any
+
+
+class RawNode(TypedDict, total=False):
+    """The fields of a node that are read."""
+
+    cpus: Any
+    name: Any
+    partitions: Any
+    real_memory: Any
+    state: Any
+    state_flags: Any
+
+
+class RawReservation(TypedDict, total=False):
+    """The fields of a reservation that are read."""
+
+    end_time: Any
+    name: Any
+    node_list: Any
+    start_time: Any
+    users: Any
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One form of Slurm's JSON.
+
+    Attributes
+    ----------
+    name : str
+        What `meta.plugin` says, such as `data_parser/v0.0.42`.
+    scontrol_json : bool
+        Whether scontrol has `--json` in the releases that print it.
+    jobs, nodes, reservations : callable
+        Turn records into the seam's words.
+    """
+
+    name: str
+    scontrol_json: bool
+    jobs: Callable[[Iterable[RawJob]], list[Job]]
+    nodes: Callable[[Iterable[RawNode]], list[Node]]
+    reservations: Callable[[Iterable[RawReservation]], list[Reservation]]

@@ -1,0 +1,65 @@
+"""Values as Slurm's JSON states them, in all its shapes, and as the seam has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+MINUTE = 60.0
+MEBIBYTE = 1 << 20
+
+ENDED = frozenset(
+    {"completed", "cancelled", "failed", "timeout", "node_fail", "preempted", "boot_fail", "deadline", "out_of_memory"}
+    | {"revoked"}
+)
+"""Base states of jobs that have ended: "JOB STATE CODES" of squeue(1)."""
+
+_LARGEST = 1 << 62
+
+
+def number(value: Any) -> float:
+    """Return a number, plain or as `{"set": …, "infinite": …, "number": …}`.
+
+    Returns
+    -------
+    float
+        NaN where it is not set, infinity where it says so.
+    """
+    if isinstance(value, Mapping):
+        if value.get("infinite"):
+            return math.inf
+        return number(value.get("number")) if value.get("set") else math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return math.nan
+    return float(value)
+
+
+def whole(value: Any, otherwise: int = 0) -> int:
+    """Return a whole number; `otherwise` where it is not set, or no such number."""
+    found = number(value)
+    return int(found) if -_LARGEST < found < _LARGEST else otherwise
+
+
+def moment(value: Any) -> float | None:
+    """Return a POSIX time; Slurm writes 0 for one that is not known."""
+    found = number(value)
+    return found if 0 < found < math.inf else None
+
+
+def limit(value: Any) -> float:
+    """Return a wall time limit [s] from Slurm's minutes; infinite for none."""
+    minutes = number(value)
+    return math.inf if math.isnan(minutes) else minutes * MINUTE
+
+
+def text(value: Any) -> str:
+    """Return a text; nothing for null."""
+    return value if isinstance(value, str) else ""
+
+
+def words(value: Any) -> frozenset[str]:
+    """Return state words in lower case, from a list or from one word."""
+    if isinstance(value, str):
+        return frozenset({value.lower()})
+    return frozenset(str(word).lower() for word in value or ())
