@@ -46,6 +46,11 @@ def parse(text: str, where: str) -> tuple[Snapshot, Request]:
     document = load(text, where)
     if not isinstance(document, dict):
         raise InputError(f"{where}: is {_shown(document)}, expected a JSON object with now, free_nodes, request, jobs")
+    if "nodes" in document and "free_nodes" in document:
+        raise InputError(
+            f"{where}: has nodes and free_nodes, expected one of them: free_nodes to count whole nodes, or nodes to "
+            "list them with their resources (a job's nodes and the request's have places of their own)"
+        )
     form = SharedForm if "nodes" in document else WholeForm
     try:
         return form.model_validate(document).question()

@@ -136,7 +136,7 @@ def _why(decision: Decision, chosen: Point, snapshot: Snapshot, request: Request
         spared = _amount(chosen.lost_node_seconds - last.lost_node_seconds)
         counted = _amount(_waiting(last, snapshot, request) - _waiting(chosen, snapshot, request))
         parts.append(
-            f"waiting until {_delay(last, snapshot)} would lose {spared} less, but counts as {counted} of delay"
+            f"a wait of {_span(last.start - snapshot.now)} would lose {spared} less, but counts as {counted} of delay"
         )
     weight = f"(delay weight {request.delay_weight:g} for each of {request.nodes} nodes and second)"
     return f"Why: {'; '.join(parts)} {weight}." if parts else "Why: no other start loses less."
