@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -180,6 +181,34 @@ def test_all_colours_have_a_dark_partner_and_stand_out_from_both_pages():
     for colour in colours:
         assert contrast(colour, palette.PAGE) >= 3  # WCAG 2.1, 1.4.11: graphical objects
         assert contrast(palette.DARK[colour], palette.DARK[palette.PAGE]) >= 3
+
+
+# Machado, Oliveira and Fernandes, IEEE TVCG 15(6), 2009, full severity: protanopia, deuteranopia, tritanopia.
+_SIGHTS = (
+    np.eye(3),
+    np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+    np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+    np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]),
+)
+_TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def _lab(colour, sight):
+    """Return a colour in CIELAB, D65, as somebody sees it."""
+    encoded = np.array([int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)])
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    x, y, z = _TO_XYZ @ np.clip(sight @ linear, 0, 1) / np.array([0.9505, 1.0, 1.089])
+    x, y, z = (np.cbrt(part) if part > 0.008856 else 7.787 * part + 16 / 116 for part in (x, y, z))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize(("policies", "apart"), [(4, 25), (8, 15)])
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("sight", range(4))
+def test_colours_of_policies_can_be_told_apart_by_everybody(policies, apart, dark, sight):
+    colours = [palette.style(place).colour for place in range(policies)]
+    seen = [_lab(palette.DARK[colour] if dark else colour, _SIGHTS[sight]) for colour in colours]
+    assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) > apart
 
 
 def test_the_gantt_view_tells_of_each_run_what_became_of_it(four):
