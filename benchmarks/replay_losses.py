@@ -1,16 +1,19 @@
 """Ask every policy about each decision of a replay, and replay the trace with each of them.
 
-    python benchmarks/replay_losses.py ../shared/traces/theta_2022.swf --nodes 4392 --priority wfp [--json]
+    python benchmarks/replay_losses.py ../shared/traces/theta_2022.swf --nodes 4392 --seeds 6 [--json]
 
-First one replay with `dp`: wherever it is asked and finds a start, each other policy is asked about the same snapshot
-and the same start, and must not lose less. Then one replay for each policy: what it lost over the whole trace, where
-later decisions meet another machine than `dp`'s. Exits 1 if another policy lost less at some decision point.
+First replays with `dp`: wherever it is asked and finds a start, each other policy is asked about the same snapshot and
+the same start, and must not lose less. (Nobody is asked where free nodes are enough.) Then replays with each policy:
+what it lost over the whole trace, where later decisions meet another machine than `dp`'s. Each seed makes another
+tenth of the jobs on-demand; the totals of whole replays are means over the seeds. Exits 1 if another policy lost less
+at some decision point.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -96,31 +99,27 @@ def _count(tally: Tally, found: Point | None, exact: Point) -> None:
         tally.less += 1
 
 
-def compare(workload: Workload, rules: Rules, *, max_delay: float = 600.0, seed: int = 0) -> Comparing:
-    """Replay with the exact policy and return what the others would have lost.
+def compare(comparing: Comparing, workload: Workload, rules: Rules, max_delay: float = 600.0) -> None:
+    """Replay with the exact policy, and note what the others would have lost.
 
     Parameters
     ----------
+    comparing : Comparing
+        Gets a tally for each of its `others`.
     workload : Workload
         The jobs.
     rules : Rules
         The machine and its queue.
     max_delay : float
         How late on-demand jobs may start [s].
-    seed : int
-        Of the policy `random`.
-
-    Returns
-    -------
-    Comparing
-        With a tally for each of `OTHERS`.
     """
-    comparing = Comparing([policy(name, seed) for name in OTHERS])
     replay(workload, Scenario(rules, comparing, max_delay))
-    return comparing
 
 
-def _totals(workload: Workload, rules: Rules, max_delay: float, seed: int) -> dict[str, dict[str, float | None]]:
+Totals = dict[str, dict[str, float | None]]
+
+
+def _totals(workload: Workload, rules: Rules, max_delay: float, seed: int) -> Totals:
     totals = {}
     for name in ("dp", *OTHERS, None):
         decider = policy(name, seed) if name else None
@@ -129,8 +128,16 @@ def _totals(workload: Workload, rules: Rules, max_delay: float, seed: int) -> di
     return totals
 
 
+def _mean(of_seeds: Sequence[Totals]) -> Totals:
+    def mean(name: str, figure: str) -> float | None:
+        values = [value for totals in of_seeds if (value := totals[name][figure]) is not None]
+        return statistics.fmean(values) if values else None
+
+    return {name: {figure: mean(name, figure) for figure in FIGURES} for name in of_seeds[0]}
+
+
 def _print(comparing: Comparing, totals: dict[str, dict[str, float | None]]) -> None:
-    print(f"{comparing.points:,} decisions by dp, {comparing.with_victims:,} of them with victims\n")
+    print(f"{comparing.points:,} decisions of dp, {comparing.with_victims:,} of them with victims\n")
     print(f"{'at the same start':18} {'loses more':>11} {'the same':>9} {'less':>6} {'lost node-h':>13} {'x dp':>6}")
     hours = comparing.lost_node_seconds / 3600
     print(f"{'dp':18} {'':>11} {'':>9} {'':>6} {hours:13,.0f} {1:6.2f}")
@@ -155,20 +162,20 @@ def main() -> int:
     parser.add_argument("--priority", default="wfp")
     parser.add_argument("--on-demand", type=float, default=0.1, help="share of the jobs")
     parser.add_argument("--max-delay", type=float, default=600.0, help="[s]")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--seeds", type=int, default=1, help="how many seeds")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     trace = read([options.trace], nodes=options.nodes) if options.trace else theta_like(seed=options.seed)
-    workload = build(
-        trace,
-        nodes=options.nodes,
-        on_demand=OnDemandRule("share", options.on_demand),
-        priority=options.priority,
-        seed=options.seed,
-    )
-    rules = Rules(workload.nodes, options.backfill, options.priority)
-    comparing = compare(workload, rules, max_delay=options.max_delay, seed=options.seed)
-    totals = _totals(workload, rules, options.max_delay, options.seed)
+    comparing = Comparing([policy(name, options.seed) for name in OTHERS])
+    of_seeds = []
+    for seed in range(options.seed, options.seed + options.seeds):
+        rule = OnDemandRule("share", options.on_demand)
+        workload = build(trace, nodes=options.nodes, on_demand=rule, priority=options.priority, seed=seed)
+        rules = Rules(workload.nodes, options.backfill, options.priority)
+        compare(comparing, workload, rules, options.max_delay)
+        of_seeds.append(_totals(workload, rules, options.max_delay, seed))
+    totals = _mean(of_seeds)
     if options.json:
         tallies = {name: asdict(tally) for name, tally in comparing.tallies.items()}
         exact = {"points": comparing.points, "with_victims": comparing.with_victims}

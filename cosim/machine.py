@@ -265,23 +265,22 @@ class Machine:
         On-demand jobs are nobody's victims. Neither are jobs that are promised to an on-demand job, whose nodes come
         back to nobody else at their end either.
         """
-        places = self.running
-        rows = self.jobs[places]
-        limit = rows["expected_end"]
-        late = np.where(limit + OVERRUN_GRACE > self.now, limit + OVERRUN_GRACE, math.inf)
-        expected = np.where(limit > self.now, limit, late)
-        promised = rows["promised"] != NOBODY
+        now, jobs, places = self.now, self.jobs, self.running
+        limit = jobs["expected_end"][places]
+        late = np.where(limit + OVERRUN_GRACE > now, limit + OVERRUN_GRACE, math.inf)
+        expected = np.where(limit > now, limit, late)
+        promised = jobs["promised"][places] != NOBODY
         return Snapshot(
-            now=self.now,
+            now=now,
             free_nodes=self.free,
-            ids=[str(j) for j in places],
-            nodes=rows["nodes"].copy(),
-            start=rows["start"].copy(),
+            ids=[str(j) for j in places.tolist()],
+            nodes=jobs["nodes"][places],
+            start=jobs["start"][places],
             expected_end=np.where(promised, math.inf, expected),
-            checkpoint_interval=rows["interval"].copy(),
-            checkpoint_cost=rows["cost"].copy(),
-            restart_cost=rows["restart_cost"].copy(),
-            on_demand_checkpoint=rows["on_demand_checkpoint"] != 0,
-            preemptible=(rows["preemptible"] != 0) & (rows["on_demand"] == 0) & ~promised,
+            checkpoint_interval=jobs["interval"][places],
+            checkpoint_cost=jobs["cost"][places],
+            restart_cost=jobs["restart_cost"][places],
+            on_demand_checkpoint=jobs["on_demand_checkpoint"][places] != 0,
+            preemptible=(jobs["preemptible"][places] != 0) & (jobs["on_demand"][places] == 0) & ~promised,
             priority=np.zeros(len(places), np.int64),
         ), places
