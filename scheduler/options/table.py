@@ -51,6 +51,9 @@ class Option:
         Values of a SIZE or TIME that fit this option, as messages list them.
     words : tuple of str
         The choices, or the words accepted beside a SIZE or TIME.
+    restricted : bool
+        Whether only those may ask for it whom the site permits it; the others may be used by everybody unless the
+        site forbids them.
     """
 
     flag: str
@@ -62,6 +65,7 @@ class Option:
     maximum: int = 0
     example: str = ""
     words: tuple[str, ...] = ()
+    restricted: bool = False
 
     @property
     def key(self) -> str:
@@ -181,6 +185,7 @@ OPTIONS: tuple[Option, ...] = (
         minimum=0,
         maximum=30 * DAY,
         example="90, 10m, 1h30m",
+        restricted=True,
     ),
     Option(
         flag="checkpoint-every",
