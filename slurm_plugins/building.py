@@ -9,7 +9,6 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 FILE_NAME = "spank_tierwise.so"
 """What the plugin's file is called, by which its line in plugstack.conf is known again."""
 
-SOURCES = ("tierwise.c", "values.c")
+SOURCES = ("tierwise.c", "values.c", "quantities.c")
+_HEADERS = ("values.h", "quantities.h")
 FLAGS = (
     *("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden"),
     *("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wformat=2", "-Werror"),
@@ -150,8 +150,8 @@ def write_sources(
     options: Sequence[Option], longest_value: int, version: str, slurm_version: str, folder: Path
 ) -> list[Path]:
     """Write the plugin's C sources, the generated ones among them, into a folder; return those to compile."""
-    package = resources.files("slurm_plugins") / "spank"
-    for name in (*SOURCES, "values.h"):
+    package = Path(__file__).parent / "spank"
+    for name in (*SOURCES, *_HEADERS):
         (folder / name).write_text((package / name).read_text("utf-8"), "utf-8")
     (folder / "options.h").write_text(c_table.header(options, longest_value, version, slurm_version), "utf-8")
     (folder / "options.c").write_text(c_table.source(options), "utf-8")
