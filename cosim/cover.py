@@ -137,6 +137,17 @@ def _pack(row: Bytes, packed: Bytes, first: int, last: int) -> None:
 
 
 @kernel
+def _take_or_leave(with_j: Integers, price: int, without_j: Integers, best: Integers, taken: Bytes) -> None:
+    """Write down the cheaper of taking job j and leaving it, and which it was, for a range of nodes freed."""
+    # The hot loop. Arrays that all begin at the same place let the compiler use vector instructions.
+    for place in range(len(without_j)):
+        cost = with_j[place] + price
+        # On a tie job j is taken: it is the lowest index looked at so far.
+        taken[place] = cost <= without_j[place]
+        best[place] = min(cost, without_j[place])
+
+
+@kernel
 def _programme(nodes: Integers, price: Integers, need: int) -> tuple[int, Booleans]:
     """Decide by dynamic programming over the exact number of nodes freed; the jobs' total reaches `need`."""
     jobs = len(nodes)
@@ -158,12 +169,9 @@ def _programme(nodes: Integers, price: Integers, need: int) -> tuple[int, Boolea
         first = max(low, own)
         for freed in range(low, min(own, reach + 1)):
             after[freed] = before[freed]
-        for freed in range(first, reach + 1):
-            with_j = before[freed - own] + own_price
-            # On a tie job j is taken: it is the lowest index looked at so far.
-            row[freed] = with_j <= before[freed]
-            after[freed] = min(with_j, before[freed])
         if first <= reach:
+            with_j = before[first - own : reach + 1 - own]
+            _take_or_leave(with_j, own_price, before[first : reach + 1], after[first:], row[first:])
             row[first & ~7 : first] = 0
             row[reach + 1 : reach + 8] = 0
             _pack(row, taken[j], first, int(reach))

@@ -289,8 +289,9 @@ def test_a_person_is_told_start_victims_frontier_and_why() -> None:
         "42 nodes for 1 h, at most 10 min late: start now (t = 1000), lost: 3,520 node-seconds"
     )
     assert "17         32  kill          3,520" in text
-    assert ["> now 1 3,520 3,520", "in 3 min 40 s 1 960 10,200"] == [
-        " ".join(line.split()) for line in text.splitlines()[6:8]
+    assert [" ".join(line.split()) for line in text.splitlines()[6:8]] == [
+        "> now 1 3,520 3,520",
+        "in 3 min 40 s 1 960 10,200",
     ]
     assert "Why: a wait of 3 min 40 s would lose 2,560 less, but counts as 9,240 of delay" in text
 
