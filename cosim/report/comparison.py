@@ -16,6 +16,7 @@ BASELINE = "slurm"
 
 _NOBODY = "nobody is preempted; on-demand jobs wait at the head of the queue"
 _MINUTE, _HOUR = 60.0, 3600.0
+_MANIFOLD = 10.0  # from this many times the baseline on, a percentage says little
 _NONE = "\N{EN DASH}"
 
 
@@ -158,7 +159,7 @@ def _line(row: Row, metrics: Mapping[str, Metrics]) -> Iterator[str]:
     known = [float(value) for value in values.values() if value is not None]
     if not known or (row.name == "outage_interruptions" and not any(known)):
         return
-    unit, scale, decimals = _unit(row, max(known))
+    unit, scale, decimals = _unit(row, known)
     texts = {name: _NONE if value is None else f"{value * scale:,.{decimals}f}" for name, value in values.items()}
     best = max(known) if row.better > 0 else min(known)
     best_text = f"{best * scale:,.{decimals}f}"
@@ -172,30 +173,37 @@ def _line(row: Row, metrics: Mapping[str, Metrics]) -> Iterator[str]:
     yield f'<tr><th scope="row">{row.label} <span class="unit">{unit}</span></th>{"".join(cells)}</tr>'
 
 
-def _unit(row: Row, most: float) -> tuple[str, float, int]:
+def _unit(row: Row, known: Sequence[float]) -> tuple[str, float, int]:
     """Return a row's unit, what to multiply by for it, and the decimals that leave some four digits."""
+    most = max(known)
     if row.kind == "count":
         return "", 1.0, 0
     if row.kind == "share":
         return "%", 100.0, 2 if most >= 0.1 else 3
-    if row.kind != "time":
-        unit, scale = {"ratio": ("", 1.0), "node-hours": ("node-h", 1.0)}[row.kind]
-    elif most < 10 * _MINUTE:
-        unit, scale = "s", 1.0
-    elif most < 3 * _HOUR:
-        unit, scale = "min", 1 / _MINUTE
+    if row.kind == "time":
+        unit, scale = _unit_of_time(known)
     else:
-        unit, scale = "h", 1 / _HOUR
+        unit, scale = {"ratio": ("", 1.0), "node-hours": ("node-h", 1.0)}[row.kind]
     return unit, scale, 0 if most * scale >= 1000 else 1 if most * scale >= 100 else 2
+
+
+def _unit_of_time(known: Sequence[float]) -> tuple[str, float]:
+    """Return the unit that suits the longest of some times, or a smaller one that shows the shortest too."""
+    most, least = max(known), min((value for value in known if value > 0), default=0.0)
+    if most >= 3 * _HOUR and least >= _HOUR / 4:
+        return "h", 1 / _HOUR
+    if most >= 10 * _MINUTE and least >= _MINUTE / 4:
+        return "min", 1 / _MINUTE
+    return "s", 1.0
 
 
 def _change(value: float | None, base: float | None) -> str:
     """Return a value's change against the baseline as a small figure, where there is one to show."""
-    if value is None or not base:
+    change = 0.0 if value is None or not base else round(100.0 * (value - base) / base, 1)
+    if not change or value is None or not base:
         return "<small></small>"
-    change = round(100.0 * (value - base) / base, 1)
-    if not change:
-        return "<small></small>"
+    if value >= _MANIFOLD * base:
+        return f"<small>\N{MULTIPLICATION SIGN} {value / base:,.0f}</small>"
     size = f"{abs(change):,.1f}" if abs(change) < 10 else f"{abs(change):,.0f}"
     return f"<small>{'+' if change > 0 else chr(0x2212)}{size} %</small>"
 

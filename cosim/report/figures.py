@@ -25,7 +25,7 @@ Figure = dict[str, Any]
 """What plotly.js draws: `data`, `layout` and `config`."""
 
 _MARKED_CAPS = (0.0, 60.0, 300.0, 600.0, 1800.0, 3600.0)
-_FAR_APART = 30.0
+_FAR_APART = 8.0
 """Delays whose ratio is greater than this share no linear axis."""
 
 
@@ -89,7 +89,7 @@ def trade_off_figure(replays: Mapping[str, Replayed], metrics: Mapping[str, Metr
         return None
     curves = {name: trade_off(replayed) for name, replayed in replays.items()}
     delays = [float(metrics[name].on_demand_latency_mean or 0.0) for name in replays]
-    delays += [float(curve.delay[-1]) for curve in curves.values() if curve]
+    delays += [float(curve.delay[end]) for curve in curves.values() if curve for end in (0, -1)]
     longest = max([1.0, *delays])
     squeezed = longest > _FAR_APART * max(1.0, float(np.median([delay for delay in delays if delay > 0] or [1.0])))
 
@@ -105,9 +105,10 @@ def trade_off_figure(replays: Mapping[str, Replayed], metrics: Mapping[str, Metr
         # A curve passes to the upper right of its policy's point, which waits where waiting pays most.
         label = "bottom right" if curves[name] else "top right"
         data.append(_point(plain(name), metrics[name], style(place), scaled, label))
-    across = (
-        squeezed_axis(longest * 1.5) if squeezed else {"range": [-0.02 * longest, 1.12 * longest], "ticksuffix": " s"}
-    )
+    across = {"range": [-0.02 * longest, 1.12 * longest], "ticksuffix": " s"}
+    if squeezed:
+        shortest = min(delays)
+        across = squeezed_axis(longest * 1.5, shortest * 0.6 if shortest > 1.0 else 0.0)
     return figure(
         data,
         layout(
@@ -161,7 +162,7 @@ def _curve(
         "x": scaled(curve.delay[at]),
         "y": np.round(curve.lost_node_hours[at], 1).tolist(),
         "text": [f"\N{LESS-THAN OR EQUAL TO} {duration(cap)}" if cap else "at once" for cap in caps.tolist()],
-        "textposition": "bottom left",
+        "textposition": ["bottom left"] * (len(caps) - 1) + ["middle right"],  # the policy's own mark is below the end
         "textfont": {"color": MUTED, "size": 11},
         "marker": {"color": PAGE, "size": 7, "line": {"color": drawn.colour, "width": 2}},
         "showlegend": False,

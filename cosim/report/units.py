@@ -107,14 +107,21 @@ def squeeze(seconds: Floats) -> Floats:
     return np.round(np.log1p(np.clip(seconds, 0.0, None)) / math.log(10.0), 5)
 
 
-def squeezed_axis(longest: float) -> dict[str, Any]:
-    """Return a plotly axis for squeezed durations from zero to a longest one [s]."""
-    ticks = [(at, text) for at, text in SQUEEZED_TICKS if at <= max(longest, 1.0) * 1.3]
-    top = math.log10(1.0 + max(longest, 1.0)) * 1.04
+_FINER_TICKS = ((30.0, "30 s"), (120.0, "2 min"), (300.0, "5 min"), (1800.0, "30 min"), (2 * _HOUR, "2 h"))
+_WIDE = 100.0  # with more than that between its ends, an axis has no room for the finer ticks
+
+
+def squeezed_axis(longest: float, shortest: float = 0.0) -> dict[str, Any]:
+    """Return a plotly axis for squeezed durations, from a shortest to a longest one [s]."""
+    low, top = (float(squeeze(np.array([end]))[0]) for end in (shortest, max(longest, 1.0)))
+    margin = 0.04 * (top - low) if shortest else 0.02 * top
+    ticks = [*SQUEEZED_TICKS, *(_FINER_TICKS if shortest and longest < _WIDE * shortest else ())]
+    at = squeeze(np.array([seconds for seconds, _ in ticks])).tolist()
+    shown = sorted((place, text) for place, (_, text) in zip(at, ticks, strict=True) if place <= top + margin)
     return {
         "type": "linear",
-        "range": [-0.02 * top, top],
+        "range": [round(low - margin, 5), round(top + 0.04 * (top - low), 5)],
         "tickmode": "array",
-        "tickvals": [round(math.log10(1.0 + at), 5) for at, _ in ticks],
-        "ticktext": [text for _, text in ticks],
+        "tickvals": [place for place, _ in shown],
+        "ticktext": [text for _, text in shown],
     }

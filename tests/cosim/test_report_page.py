@@ -143,6 +143,23 @@ def test_a_value_that_does_not_exist_is_a_dash():
     assert "\N{EN DASH}" in table({"dp": dp, "slurm": without})
 
 
+def test_a_rows_unit_shows_its_shortest_time_as_well_as_its_longest():
+    dp = metrics_of(edge("one on-demand job"))["dp"]
+    fast, slow = (replace(dp, on_demand_latency_mean=seconds) for seconds in (90.0, 36_000.0))
+    row = next(line for line in table({"slurm": fast, "none": slow}).split("<tr>") if "Delay, mean" in line)
+    assert text_of(row).split() == [
+        "Delay,",
+        "mean",
+        "min",
+        "\N{BLACK CIRCLE}",
+        "best",
+        "1.5",
+        "600.0",
+        "\N{MULTIPLICATION SIGN}",
+        "400",
+    ]
+
+
 def test_the_headline_compares_dp_with_slurm():
     dp = metrics_of(edge("one on-demand job"))["dp"]
     ahead = replace(dp, lost_node_hours=40.0, on_demand_latency_mean=90.0)
