@@ -112,7 +112,8 @@ def lost_node_seconds(replayed: Replayed, runs: Runs) -> Floats:
         Node-seconds. The decisions that were carried out count the same, and twice each restart whose run is stopped
         before its first checkpoint: by the definition such a run loses all its time, of which the restart is part.
     """
-    return np.bincount(runs.job, (runs.end - runs.start - runs.saved) * runs.nodes, len(replayed.jobs))
+    lost = (runs.end - runs.start - runs.saved) * runs.nodes
+    return np.bincount(runs.job, lost, len(replayed.jobs)).astype(np.float64)
 
 
 def measure(replayed: Replayed, runs: Runs | None = None, threshold: float = BOUNDED_SLOWDOWN_THRESHOLD) -> Metrics:
