@@ -44,6 +44,19 @@ class CheckpointRules:
     on_demand_share: float = 0.0
     node_mtbf: float = NODE_MTBF
 
+    def described(self) -> str:
+        """Return the rules in words."""
+        return (
+            f"{_every(self.every)}, each takes {self.cost.described()}; a restart takes {self.restart_cost.described()}"
+            + (f"; {self.on_demand_share:.0%} of the jobs write one when signalled" if self.on_demand_share else "")
+        )
+
+
+def _every(every: Draw | str | None) -> str:
+    if every is None:
+        return "none written"
+    return "at Daly's interval" if isinstance(every, str) else f"every {every.described()}"
+
 
 def daly_interval(cost: Floats, nodes: Integers, node_mtbf: float) -> Floats:
     r"""Return the checkpoint interval that wastes least on a machine that fails.

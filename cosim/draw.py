@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cosim.snapshot import Floats
-from traces.durations import parse_duration
+from traces.durations import format_duration, parse_duration
 from traces.errors import InputError
 
 _PARAMETERS = {
@@ -36,6 +36,17 @@ class Draw:
     kind: str
     first: float
     second: float = 0.0
+
+    def described(self) -> str:
+        """Return the distribution in words, such as `1h` or `uniform from 5m to 1h`."""
+        first = format_duration(self.first)
+        if self.kind == "uniform":
+            return f"uniform from {first} to {format_duration(self.second)}"
+        if self.kind == "exponential":
+            return f"exponential with mean {first}"
+        if self.kind == "lognormal":
+            return f"lognormal with median {first} and sigma {self.second:g}"
+        return first
 
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Draw durations.

@@ -119,6 +119,7 @@ def write_all(answer: Answer, directory: Path) -> dict[str, float]:
         directory / REPORT,
         answer.replays,
         answer.metrics,
+        runs=answer.runs,
         title=" ".join(answer.question.traces),
         facts=facts(answer),
         command=shlex.join(["tierwise", *sys.argv[1:]]),
@@ -137,9 +138,15 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
         ("Jobs", f"{len(workload):,} over {format_duration(span)}, {on_demand:,} of them on-demand"),
         ("Machine", f"{workload.nodes:,} nodes"),
         ("Batch queue", f"{question.priority} order, {question.backfill} backfilling"),
-        ("On-demand jobs", f"may start {format_duration(question.max_delay)} late"),
+        (
+            "On-demand jobs",
+            f"may start {format_duration(question.max_delay)} late; delay weight {question.delay_weight:g}",
+        ),
+        ("Checkpoints", question.checkpoints.described()),
         ("Seed", str(question.seed)),
     ]
+    if question.outages:
+        found.append(("Outages", f"{len(question.outages):,} from a file"))
     account = answer.trace.summary.lines()
     found.append(("Reading", account[0]))
     found.extend(("Note", note) for note in workload.notes)
