@@ -1,0 +1,180 @@
+"""The controller's journal: what it means to do, written before it does it (SQLite in WAL mode)."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+RESERVE, SIGNAL, REQUEUE, HAND_OVER, RUNNING, CLOSED = (
+    "reserve",
+    "signal",
+    "requeue",
+    "hand_over",
+    "running",
+    "closed",
+)
+"""The states of a plan, in order: what is about to be done, or (`running`, `closed`) what was seen."""
+
+STATES = (RESERVE, SIGNAL, REQUEUE, HAND_OVER, RUNNING, CLOSED)
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS plans (
+    job INTEGER NOT NULL,
+    made REAL NOT NULL,
+    state TEXT NOT NULL,
+    changed REAL NOT NULL,
+    plan TEXT NOT NULL,
+    PRIMARY KEY (job, made)
+);
+CREATE TABLE IF NOT EXISTS explanations (
+    job INTEGER NOT NULL,
+    made REAL NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS explanations_of_job ON explanations (job);
+PRAGMA user_version = 1;
+"""
+
+
+@dataclass(frozen=True)
+class PlannedVictim:
+    """A run that is to be preempted.
+
+    Attributes
+    ----------
+    job : int
+        The job's id.
+    started : float
+        When the run started [s]: a later run of the same job is another run, and is left alone.
+    how : str
+        `kill` or `checkpoint`.
+    signal_at : float
+        When it is signalled, for `checkpoint` [s].
+    loss : float
+        What it loses [node-seconds].
+    """
+
+    job: int
+    started: float
+    how: str
+    signal_at: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done for one on-demand job.
+
+    Attributes
+    ----------
+    job : int
+        The on-demand job.
+    made : float
+        When it was decided [s].
+    start : float
+        When the victims go [s].
+    nodes : tuple of str
+        The nodes that the on-demand job gets.
+    victims : tuple of PlannedVictim
+        Who makes room.
+    reservation : str
+        The reservation's name.
+    until : float
+        When the reservation ends at the latest [s].
+    user : str
+        Who may use the reservation.
+    signal : str
+        The signal for checkpoints.
+    state : str
+        One of `STATES`.
+    """
+
+    job: int
+    made: float
+    start: float
+    nodes: tuple[str, ...]
+    victims: tuple[PlannedVictim, ...]
+    reservation: str
+    until: float
+    user: str
+    signal: str
+    state: str = RESERVE
+
+
+class Journal:
+    """The journal of one controller.
+
+    Parameters
+    ----------
+    path : Path or str
+        The database file; made if need be.
+
+    Raises
+    ------
+    sqlite3.Error
+        Where it cannot be opened or written: then nothing may be done.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._database = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+        self._database.execute("PRAGMA journal_mode = WAL")
+        # An intent has to be on the disk before it is acted on.
+        self._database.execute("PRAGMA synchronous = FULL")
+        self._database.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._database
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+    def begin(self, plan: Plan, explanations: dict[int, str]) -> None:
+        """Write a new plan, and why each job it touches was chosen or spared, in one transaction."""
+        with self._transaction() as database:
+            database.execute(
+                "INSERT INTO plans (job, made, state, changed, plan) VALUES (?, ?, ?, ?, ?)",
+                (plan.job, plan.made, plan.state, time.time(), json.dumps(asdict(plan))),
+            )
+            database.executemany(
+                "INSERT INTO explanations (job, made, text) VALUES (?, ?, ?)",
+                [(job, plan.made, text) for job, text in explanations.items()],
+            )
+
+    def move(self, plan: Plan, state: str) -> Plan:
+        """Write that a plan has come to a state; return it so."""
+        moved = replace(plan, state=state)
+        with self._transaction() as database:
+            database.execute(
+                "UPDATE plans SET state = ?, changed = ?, plan = ? WHERE job = ? AND made = ?",
+                (state, time.time(), json.dumps(asdict(moved)), plan.job, plan.made),
+            )
+        return moved
+
+    def open_plans(self) -> tuple[Plan, ...]:
+        """Return the plans that are not closed, the oldest first."""
+        rows = self._database.execute("SELECT plan FROM plans WHERE state != ? ORDER BY made, job", (CLOSED,))
+        return tuple(_plan(row[0]) for row in rows)
+
+    def explanations(self, job: int) -> tuple[tuple[float, str], ...]:
+        """Return why a job was chosen or spared: when [s], and the lines."""
+        rows = self._database.execute("SELECT made, text FROM explanations WHERE job = ? ORDER BY made", (job,))
+        return tuple((float(made), str(text)) for made, text in rows)
+
+
+def _plan(text: str) -> Plan:
+    values = json.loads(text)
+    victims = tuple(PlannedVictim(**victim) for victim in values.pop("victims"))
+    return Plan(**{**values, "nodes": tuple(values["nodes"]), "victims": victims})
