@@ -17,9 +17,10 @@ from scheduler.slurm.documents import read_jobs, read_nodes, read_reservations, 
 from scheduler.slurm.hostlists import compress
 from scheduler.slurm.raw import Shape
 from scheduler.slurm.running import TIMEOUT, Runner, one_line
-from scheduler.slurm.seam import Job, Node, Reservation, SlurmError, Submission
+from scheduler.slurm.seam import Job, Node, Reservation, SlurmError, SlurmUnreachableError, Submission
 from scheduler.slurm.submitting import arguments as sbatch_arguments
 from scheduler.slurm.submitting import job_id, variables
+from scheduler.slurm.values import ENDED
 
 HIGHEST_PRIORITY = 4_294_967_293
 """`NO_VAL - 1`: the largest that is a priority (slurm.h)."""
@@ -104,6 +105,8 @@ class CommandSlurm:
             return
         try:
             self._runner.run(request, ["scancel", "--", address])
+        except SlurmUnreachableError:
+            raise
         except SlurmError:
             if self._runs_or_waits(job):
                 raise
@@ -123,8 +126,10 @@ class CommandSlurm:
         request = f"signal job {job}"
         if not _SIGNAL.fullmatch(name):
             raise SlurmError(f"{request}: {one_line(name)!r} is no signal, expected one such as USR1")
-        # --full: the batch script and its children as well as the steps, since 20.11.
-        self._runner.run(request, ["scancel", f"--signal={name}", "--full", "--", self._known(request, job)])
+        # --full: the batch script and its children as well as the steps. Without --state, scancel asks for a minute
+        # whether a job that waits can be signalled by now.
+        arguments = ["scancel", "--state=RUNNING", f"--signal={name}", "--full", "--", self._known(request, job)]
+        self._runner.run(request, arguments)
 
     def hold(self, job: int) -> None:
         """Keep a waiting job from starting."""
@@ -165,11 +170,20 @@ class CommandSlurm:
     def unreserve(self, name: str) -> None:
         """Take a reservation away."""
         request = f"unreserve {one_line(name)[:80]!r}"
+        delete = ["scontrol", "delete", f"ReservationName={name}"]
         try:
-            self._runner.run(request, ["scontrol", "delete", f"ReservationName={name}"])
+            self._runner.run(request, delete)
+        except SlurmUnreachableError:
+            raise
         except SlurmError:
-            if any(reservation.name == name for reservation in self.reservations()):
-                raise
+            if all(reservation.name != name for reservation in self.reservations()):
+                return
+            # Slurm keeps a reservation that a job is in, even a running one. The job goes on without it.
+            for job in self.jobs():
+                if job.reservation == name and job.state not in ENDED:
+                    update = ["scontrol", "update", f"JobId={self._known(request, job.id)}", "ReservationName="]
+                    self._runner.run(request, update)
+            self._runner.run(request, delete)
 
     def place(self, job: int, *, nodes: Sequence[str] = (), reservation: str = "", first: bool = False) -> None:
         """Tell a waiting job where to go, and whether first."""
@@ -184,8 +198,13 @@ class CommandSlurm:
             changes.append(f"ReservationName={reservation}")
         if first:
             changes.append(f"Priority={HIGHEST_PRIORITY}")
-        if changes:
-            self._runner.run(request, ["scontrol", "update", f"JobId={self._known(request, job)}", *changes])
+        if not changes:
+            return
+        # To a job that runs, a list of some of its nodes means to give up the others.
+        known = next((known for known in self.jobs() if known.id == job), None)
+        if known is None or known.state != "pending":
+            raise SlurmError(f"{request}: it does not wait" if known else f"{request}: Slurm knows no job {job}")
+        self._runner.run(request, ["scontrol", "update", f"JobId={self._known(request, job)}", *changes])
 
     def _known(self, request: str, job: int) -> str:
         address = self._addresses.of(job)
@@ -194,7 +213,7 @@ class CommandSlurm:
         return address
 
     def _runs_or_waits(self, job: int) -> bool:
-        return any(known.id == job and known.state in {"pending", "running", "suspended"} for known in self.jobs())
+        return any(known.id == job and known.state not in ENDED for known in self.jobs())
 
     def _scontrol_has_json(self, request: str) -> bool:
         if self._shape is None:

@@ -211,7 +211,7 @@ class Slurm(Protocol):
         ...
 
     def signal(self, job: int, name: str) -> None:
-        """Send a signal (`USR1`, `TERM`, ...) to all processes of a running job, its batch script included."""
+        """Send a signal (`USR1`, `TERM`, ...) to all processes of a job, script included; no error where it waits."""
         ...
 
     def hold(self, job: int) -> None:

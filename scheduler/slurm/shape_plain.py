@@ -30,7 +30,7 @@ _BEHIND = {
     "revoked": "pending",
     "stage_out": "completed",
 }
-"""The base state behind each flag; `completing` is behind none, see `_state`."""
+"""The base state behind each flag; `completing` is behind none, see `base_state`."""
 
 _AHEAD = 30.0
 """Seconds. A completing job that was requeued shows a forecast of its next end, at least a minute (the smallest limit)
@@ -47,19 +47,40 @@ def shape(name: str) -> Shape:
     return Shape(name, scontrol_json=False, jobs=_jobs, nodes=_nodes, reservations=_reservations)
 
 
+def base_state(shown: str, end: float | None, now: float) -> tuple[str, frozenset[str]]:
+    """Tell the base state and the flag from the one word that shows.
+
+    Parameters
+    ----------
+    shown : str
+        The word, such as `COMPLETING`.
+    end : float or None
+        The job's end as it shows [s].
+    now : float
+        The time [s].
+
+    Returns
+    -------
+    state : str
+        The base state, in lower case.
+    flags : frozenset of str
+        The flag, where the word is one.
+    """
+    word = shown.lower()
+    if word == "completing":
+        requeued = end is not None and end > now + _AHEAD
+        return "pending" if requeued else "completed", frozenset({word})
+    behind = _BEHIND.get(word)
+    return (behind, frozenset({word})) if behind else (word, frozenset())
+
+
 def _jobs(records: Iterable[RawJob]) -> list[Job]:
     now = time.time()
     return [job(raw, lambda raw: _state(raw, now), _exclusive) for raw in records]
 
 
 def _state(raw: RawJob, now: float) -> tuple[str, frozenset[str]]:
-    word = text(raw.get("job_state")).lower()
-    if word == "completing":
-        end = moment(raw.get("end_time"))
-        requeued = end is not None and end > now + _AHEAD
-        return "pending" if requeued else "completed", frozenset({word})
-    behind = _BEHIND.get(word)
-    return (behind, frozenset({word})) if behind else (word, frozenset())
+    return base_state(text(raw.get("job_state")), moment(raw.get("end_time")), now)
 
 
 def _exclusive(raw: RawJob) -> bool:
