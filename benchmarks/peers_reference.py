@@ -17,12 +17,14 @@ References
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 ORIGIN = 1000
 """Second of the first submission in a normalised trace: AccaSim takes a clock of 0 for no clock at all."""
+
+SUBMISSION, END = range(2)
+"""Kinds of events, in the order in which those of one second are taken."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def write_swf(path: Path, jobs: list[Job], processors: int) -> None:
     path.write_text("\n".join([*header, *rows]) + "\n", encoding="utf-8")
 
 
-def reference_starts(jobs: list[Job], processors: int, *, easy: bool) -> dict[int, int]:
+def reference_starts(jobs: list[Job], processors: int, *, easy: bool, together: bool = True) -> dict[int, int]:
     """Start time of every job.
 
     Parameters
@@ -109,6 +111,9 @@ def reference_starts(jobs: list[Job], processors: int, *, easy: bool) -> dict[in
         Size of the machine.
     easy : bool
         Backfill by EASY; plain FCFS otherwise.
+    together : bool
+        Decide once all that happens in a second has happened. Otherwise decide after each event, the
+        submissions of a second before its ends; a job whose requested time is over then counts as gone.
 
     Returns
     -------
@@ -116,43 +121,57 @@ def reference_starts(jobs: list[Job], processors: int, *, easy: bool) -> dict[in
         Job number to start time in seconds.
     """
     starts: dict[int, int] = {}
-    coming = deque(jobs)
     queue: list[Job] = []
     running: list[Job] = []
-    agenda = [job.submit for job in jobs]
+    agenda = [(job.submit, SUBMISSION, job.number, job) for job in jobs]
     while agenda:
-        now = heapq.heappop(agenda)
-        running = [job for job in running if starts[job.number] + job.run > now]
-        while coming and coming[0].submit <= now:
-            queue.append(coming.popleft())
-        free = processors - sum(job.processors for job in running)
-        while queue and queue[0].processors <= free:
-            free -= _start(queue[0], now, starts, running, agenda)
-            del queue[0]
-        if not easy or not queue:
-            continue
-        shadow, extra = _reservation(queue[0], free, running, starts)
-        for job in queue[1:]:
-            in_time = now + job.request <= shadow
-            if job.processors <= free and (in_time or job.processors <= extra):
-                free -= _start(job, now, starts, running, agenda)
-                extra -= 0 if in_time else job.processors
+        events = [heapq.heappop(agenda)]
+        now = events[0][0]
+        while together and agenda and agenda[0][0] == now:
+            events.append(heapq.heappop(agenda))
+        for _, kind, _, job in events:
+            if kind == SUBMISSION:
+                queue.append(job)
+            else:
+                running.remove(job)
+        for job in _startable(queue, running, starts, now, processors, easy=easy):
+            starts[job.number] = now
+            heapq.heappush(agenda, (now + job.run, END, len(starts), job))
+            running.append(job)
         queue = [job for job in queue if job.number not in starts]
     return starts
 
 
-def _start(job: Job, now: int, starts: dict[int, int], running: list[Job], agenda: list[int]) -> int:
-    """Start a job, note when it will end, and return how many processors it took."""
-    starts[job.number] = now
-    running.append(job)
-    heapq.heappush(agenda, now + job.run)
-    return job.processors
+def _startable(
+    queue: list[Job], running: list[Job], starts: dict[int, int], now: int, processors: int, *, easy: bool
+) -> list[Job]:
+    """Jobs of the queue that start now."""
+    ends = [(starts[job.number] + job.request, job.processors) for job in running]
+    ends = [(end, width) for end, width in ends if end > now]
+    free = processors - sum(width for _, width in ends)
+    chosen: list[Job] = []
+    for job in queue:
+        if job.processors > free:
+            break
+        chosen.append(job)
+        ends.append((now + job.request, job.processors))
+        free -= job.processors
+    waiting = queue[len(chosen) :]
+    if not easy or not waiting:
+        return chosen
+    shadow, extra = _reservation(waiting[0], free, ends)
+    for job in waiting[1:]:
+        in_time = now + job.request <= shadow
+        if job.processors <= free and (in_time or job.processors <= extra):
+            chosen.append(job)
+            free -= job.processors
+            extra -= 0 if in_time else job.processors
+    return chosen
 
 
-def _reservation(head: Job, free: int, running: list[Job], starts: dict[int, int]) -> tuple[int, int]:
+def _reservation(head: Job, free: int, ends: list[tuple[int, int]]) -> tuple[int, int]:
     """Shadow time of the job at the head, and the processors left over at it."""
-    ends = sorted((starts[job.number] + job.request, job.processors) for job in running)
-    for shadow, _ in ends:
+    for shadow, _ in sorted(ends):
         at_shadow = free + sum(width for end, width in ends if end <= shadow)
         if at_shadow >= head.processors:
             return shadow, at_shadow - head.processors

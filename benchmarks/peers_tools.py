@@ -104,8 +104,7 @@ class Tierwise:
 class Pyss:
     """Python Scheduler Simulator, through `peers_pyss.py`; asserts off, as it advises.
 
-    It computes EASY. The events of one second are taken one by one, submissions before ends, and not
-    together: where they coincide, starts can differ from the reference, and so can all that follow.
+    It computes EASY, and decides after each event, the submissions of a second before its ends.
     """
 
     folder: Path
