@@ -29,7 +29,7 @@ FLAGS = (
     *("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wformat=2", "-Werror"),
     *("-fstack-protector-strong", "-D_GNU_SOURCE", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"),
 )
-_LINK = ("-shared", "-Wl,-z,relro,-z,now")
+_LINK = ("-shared", "-s", "-Wl,-z,relro,-z,now")
 _PREFIXES = ("/usr", "/usr/local", "/opt/slurm", "/usr/slurm")
 """Where distributions, `make install` and the usual site images put Slurm."""
 

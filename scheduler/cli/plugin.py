@@ -134,7 +134,7 @@ def _changes(plugin: Path, prefix: Path, plugstack: Path, job_submit: Path | Non
         changes.append(change)
         if line is not None:
             todo.append(f"add as the last line of {job_submit}: {line}")
-        if change.before is None:
+        elif change.before is None:
             todo.append("have JobSubmitPlugins=lua in slurm.conf, and restart slurmctld")
     return changes, todo
 
