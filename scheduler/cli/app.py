@@ -59,6 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
     """
     try:
         code = app(arguments, standalone_mode=False)
+        if code == EXIT_INTERRUPTED:  # typer's answer to an interrupt inside a command
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except TyperException as error:
         return _complain(error.format_message()) if error.format_message() else EXIT_USAGE
