@@ -146,3 +146,16 @@ def test_a_start_ahead_that_loses_nodes_to_an_outage_is_decided_anew_at_once(see
         assert [decision.time for decision in replayed.decisions] == [60, 80]
         assert starts(replayed)[C] == 105
         assert (B, 105, 105, "kill") in stopped(replayed)
+
+
+def test_nodes_held_for_a_start_ahead_fail_like_all_others():
+    jobs = jobs_of(8, batch(2, checkpoint_interval=100.0), urgent(105, 7))
+    begun = set()
+    for seed in range(12):
+        outage = (Outage(106.0, 900.0, 1),)
+        replayed = play_trace(jobs, decided_by="dp", max_delay=60, outages=outage, seed=seed)
+        hit = {run.job for run in replayed.interrupted if run.how == "outage"}
+        # Without its job a node of the two is enough; without a held node the victim is still needed.
+        assert starts(replayed)[1] == (106 if A in hit else 110)
+        begun.add(starts(replayed)[1])
+    assert begun == {106, 110}
