@@ -111,7 +111,7 @@ class Machine:
         self.rules = rules
         self.interrupted: list[InterruptedRun] = []
         self._ask = ask
-        self._queue = np.zeros(len(jobs) + 1, np.int64)
+        self._queue = np.zeros(2 * len(jobs) + 1, np.int64)
         self._running = np.zeros(len(jobs) + 1, np.int64)
         self._events: Records = np.zeros(len(jobs) + 2, EVENT)
         self._releases: Records = np.zeros(2 * len(jobs) + planned_outages + 2, RELEASE)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from cosim.jit import kernel
-from cosim.kernel.queue import FIXED, WFP, drop_started, head_place, score_all, take_at
+from cosim.kernel.queue import FIXED, WFP, drop_started, head_place, score_all, take_at, waiting_jobs
 from cosim.kernel.state import Places, Records, start_job
 
 NONE, EASY, CONSERVATIVE = 0, 1, 2
@@ -23,7 +23,7 @@ def start_heads(
         score_all(jobs, queue, clock)
     while clock[0].queued > 0:
         place = head_place(jobs, queue, clock, order)
-        j = queue[place]
+        j = waiting_jobs(queue, clock)[place]
         if jobs[j].nodes > clock[0].free:
             return place
         take_at(queue, clock, place)
@@ -63,14 +63,15 @@ def easy_pass(
     head = start_heads(jobs, queue, running, events, releases, clock, order)
     if head < 0 or clock[0].free == 0:
         return
-    now, waiting = clock[0].now, clock[0].queued
-    shadow, extra = _shadow(jobs[queue[head]].nodes, releases, clock)
-    fitting = np.empty(waiting, np.int64)
+    now = clock[0].now
+    line = waiting_jobs(queue, clock)
+    shadow, extra = _shadow(jobs[line[head]].nodes, releases, clock)
+    fitting = np.empty(len(line), np.int64)
     count = 0
-    for k in range(waiting):
-        job = jobs[queue[k]]
+    for k in range(len(line)):
+        job = jobs[line[k]]
         if k != head and job.nodes <= clock[0].free and (now + job.request <= shadow or job.nodes <= extra):
-            fitting[count] = queue[k]
+            fitting[count] = line[k]
             count += 1
     fitting = fitting[:count]
     if order != FIXED and count > 1:
@@ -83,7 +84,7 @@ def easy_pass(
         if job.nodes <= clock[0].free and (ends_before or job.nodes <= extra):
             if not ends_before:
                 extra -= job.nodes
-            start_job(jobs, running, events, releases, clock, j)
+            start_job(jobs, running, events, releases, clock, int(j))
             started = True
     if started:
         drop_started(jobs, queue, clock)

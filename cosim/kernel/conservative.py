@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cosim.jit import kernel
-from cosim.kernel.queue import FIXED, drop_started, score_all
+from cosim.kernel.queue import FIXED, drop_started, score_all, waiting_jobs
 from cosim.kernel.state import Places, Records, start_job
 
 Times = npt.NDArray[np.float64]
@@ -90,7 +90,7 @@ def _earliest(times: Times, free: Places, size: int, nodes: int, length: float) 
 
 @kernel
 def _in_order(jobs: Records, queue: Places, clock: Records, order: int) -> Places:
-    waiting = queue[: clock[0].queued].copy()
+    waiting = waiting_jobs(queue, clock).copy()
     if order != FIXED:
         score_all(jobs, queue, clock)
         waiting = waiting[np.argsort(np.array([-jobs[j].score for j in waiting]), kind="mergesort")]

@@ -7,7 +7,7 @@ import math
 from cosim.jit import kernel
 from cosim.kernel.backfill import CONSERVATIVE, EASY, easy_pass, start_heads
 from cosim.kernel.conservative import conservative_pass
-from cosim.kernel.queue import enqueue, take_at
+from cosim.kernel.queue import enqueue, take_at, waiting_jobs
 from cosim.kernel.state import (
     DONE,
     NOBODY,
@@ -160,8 +160,9 @@ def interrupt(
 @kernel
 def take_off(queue: Places, clock: Records, j: int) -> None:
     """Take a waiting job off the queue, wherever it stands."""
-    for place in range(clock[0].queued):
-        if queue[place] == j:
+    line = waiting_jobs(queue, clock)
+    for place in range(len(line)):
+        if line[place] == j:
             take_at(queue, clock, place)
             return
 

@@ -12,34 +12,52 @@ FIXED, WFP = 0, 1
 
 
 @kernel
+def waiting_jobs(queue: Places, clock: Records) -> Places:
+    """Return the waiting jobs in ascending order of the ranks: a view of the queue."""
+    first = clock[0].first
+    return queue[first : first + clock[0].queued]
+
+
+@kernel
 def enqueue(jobs: Records, queue: Places, clock: Records, j: int) -> None:
     """Put job j into the queue, which is in ascending order of the ranks."""
     jobs[j].status = QUEUED
     jobs[j].reserved = math.inf
-    rank = jobs[j].rank
+    if clock[0].first + clock[0].queued == len(queue):
+        # The heads have left a gap as long as the queue has room beyond all jobs: this is rare.
+        for k in range(clock[0].queued):
+            queue[k] = queue[clock[0].first + k]
+        clock[0].first = 0
     place = clock[0].queued
     clock[0].queued += 1
-    while place > 0 and jobs[queue[place - 1]].rank > rank:
-        queue[place] = queue[place - 1]
+    line = waiting_jobs(queue, clock)
+    rank = jobs[j].rank
+    while place > 0 and jobs[line[place - 1]].rank > rank:
+        line[place] = line[place - 1]
         place -= 1
-    queue[place] = j
+    line[place] = j
 
 
 @kernel
 def take_at(queue: Places, clock: Records, place: int) -> None:
-    """Take the job at a place off the queue."""
+    """Take the job at a place off the queue; the head at no cost, however long the queue is."""
+    if place == 0:
+        clock[0].first += 1
+    else:
+        line = waiting_jobs(queue, clock)
+        for k in range(place, len(line) - 1):
+            line[k] = line[k + 1]
     clock[0].queued -= 1
-    for k in range(place, clock[0].queued):
-        queue[k] = queue[k + 1]
 
 
 @kernel
 def drop_started(jobs: Records, queue: Places, clock: Records) -> None:
     """Close the gaps that jobs started out of order have left."""
+    line = waiting_jobs(queue, clock)
     kept = 0
-    for k in range(clock[0].queued):
-        if jobs[queue[k]].status == QUEUED:
-            queue[kept] = queue[k]
+    for j in line:
+        if jobs[j].status == QUEUED:
+            line[kept] = j
             kept += 1
     clock[0].queued = kept
 
@@ -60,8 +78,8 @@ def wfp_score(submit: float, request: float, nodes: int, on_demand: int, now: fl
 def score_all(jobs: Records, queue: Places, clock: Records) -> None:
     """Write each waiting job's WFP priority of this moment into its record."""
     now = clock[0].now
-    for k in range(clock[0].queued):
-        job = jobs[queue[k]]
+    for j in waiting_jobs(queue, clock):
+        job = jobs[j]
         job.score = wfp_score(job.submit, job.request, job.nodes, job.on_demand, now)
 
 
@@ -70,8 +88,9 @@ def head_place(jobs: Records, queue: Places, clock: Records, order: int) -> int:
     """Return the place of the first job in priority order; ties go to the lower rank."""
     if order == FIXED:
         return 0
+    line = waiting_jobs(queue, clock)
     best = 0
-    for k in range(1, clock[0].queued):
-        if jobs[queue[k]].score > jobs[queue[best]].score:
+    for k in range(1, len(line)):
+        if jobs[line[k]].score > jobs[line[best]].score:
             best = k
     return best

@@ -55,7 +55,8 @@ CLOCK = np.dtype(
         ("now", np.float64),
         ("wake", np.float64),  # when a reserved start is due that nothing else may happen at [s]
         ("free", np.int64),  # nodes that nobody holds
-        ("queued", np.int64),
+        ("first", np.int64),  # where the queue begins in its array
+        ("queued", np.int64),  # how many wait
         ("running", np.int64),
         ("events", np.int64),
         ("releases", np.int64),
