@@ -19,7 +19,7 @@ from scheduler.slurm.raw import Shape
 from scheduler.slurm.running import TIMEOUT, Runner, one_line
 from scheduler.slurm.seam import Job, Node, Reservation, SlurmError, SlurmUnreachableError, Submission
 from scheduler.slurm.submitting import arguments as sbatch_arguments
-from scheduler.slurm.submitting import job_id, variables
+from scheduler.slurm.submitting import job_id, script_bytes, variables
 from scheduler.slurm.values import ENDED
 
 HIGHEST_PRIORITY = 4_294_967_293
@@ -90,7 +90,7 @@ class CommandSlurm:
         arguments = sbatch_arguments(request, submission)
         # The job inherits the environment, so LC_ALL and the like stay as they are.
         environment = dict(os.environ) | self._extra | variables(request, submission)
-        script = submission.script.encode(errors="surrogateescape")
+        script = script_bytes(request, submission)
         output = self._runner.run(request, arguments, environment=environment, standard_input=script)
         found = job_id(request, output)
         if "array" not in submission.options:

@@ -104,7 +104,7 @@ def _grouped(key: tuple[str, str, int], numbers: Sequence[int]) -> str:
     before, after, width = key
     runs: list[list[int]] = []
     for number in numbers:
-        if runs and number == runs[-1][1] + 1 and len(str(number)) == len(str(runs[-1][1])):
+        if runs and number == runs[-1][1] + 1:
             runs[-1][1] = number
         else:
             runs.append([number, number])

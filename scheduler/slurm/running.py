@@ -30,7 +30,16 @@ _LONGEST_REASON = 300
 _PING_TIMEOUT = 20.0
 
 # They would narrow, reshape or redirect what the commands tell: squeue(1), sinfo(1), scontrol(1), "ENVIRONMENT".
-_MEDDLING = ("SQUEUE_", "SINFO_", "SCONTROL_", "SCANCEL_", "SLURM_CLUSTERS", "SLURM_TIME_FORMAT", "SLURM_JSON")
+_MEDDLING = (
+    "SQUEUE_",
+    "SINFO_",
+    "SCONTROL_",
+    "SCANCEL_",
+    "SACCT_",
+    "SLURM_CLUSTERS",
+    "SLURM_TIME_FORMAT",
+    "SLURM_JSON",
+)
 _SET = {
     "LC_ALL": "C",
     "SLURM_TIME_FORMAT": "%s",  # POSIX seconds wherever a time is printed as text

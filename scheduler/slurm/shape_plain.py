@@ -34,7 +34,7 @@ _BEHIND = {
 
 _AHEAD = 30.0
 """Seconds. A completing job that was requeued shows a forecast of its next end, at least a minute (the smallest limit)
-ahead; one that has ended shows when. Half of that is left for clocks that differ."""
+ahead, or none; one that has ended shows when. Half of that is left for clocks that differ."""
 
 
 def accepts(name: str) -> bool:
@@ -68,7 +68,7 @@ def base_state(shown: str, end: float | None, now: float) -> tuple[str, frozense
     """
     word = shown.lower()
     if word == "completing":
-        requeued = end is not None and end > now + _AHEAD
+        requeued = end is None or end > now + _AHEAD
         return "pending" if requeued else "completed", frozenset({word})
     behind = _BEHIND.get(word)
     return (behind, frozenset({word})) if behind else (word, frozenset())

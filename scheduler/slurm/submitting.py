@@ -77,6 +77,20 @@ def variables(request: str, submission: Submission) -> dict[str, str]:
     return dict(submission.environment)
 
 
+def script_bytes(request: str, submission: Submission) -> bytes:
+    """Return the script as sbatch reads it.
+
+    Raises
+    ------
+    SlurmError
+        Where it holds half a character.
+    """
+    try:
+        return submission.script.encode(errors="surrogateescape")
+    except UnicodeEncodeError as error:
+        raise SlurmError(f"{request}: character {error.start + 1} of the script is none in UTF-8") from None
+
+
 def job_id(request: str, output: bytes) -> int:
     """Read what `sbatch --parsable` printed: the id, and behind a semicolon the cluster where there are several.
 
