@@ -6,9 +6,9 @@ import contextlib
 import math
 
 import pytest
-from conftest import Values
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from values_in_c import Values
 
 from scheduler.options.parsing import typed
 from scheduler.options.table import BY_KEY, OPTIONS, Kind, Option
