@@ -14,19 +14,15 @@
 #include "values.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
 
-/* Slurm looks these four up by name; SPANK_PLUGIN() would not make them visible. */
-EXPORTED extern const char plugin_name[];
-EXPORTED extern const char plugin_type[];
-EXPORTED extern const unsigned int plugin_version;
-EXPORTED extern const unsigned int spank_plugin_version;
+/* Slurm looks up what SPANK_PLUGIN() defines by name, whatever it is in this release. */
+#pragma GCC visibility push(default)
 SPANK_PLUGIN(tierwise, 1)
 
 /* What `tierwise plugin check` reads from the file: the Slurm whose headers this was built with. */
-EXPORTED extern const char tierwise_build[];
+extern const char tierwise_build[];
 const char tierwise_build[] = "tierwise-spank-build;slurm=" TIERWISE_SLURM_VERSION ";version=" TIERWISE_VERSION ";";
+#pragma GCC visibility pop
 
 /* Values given by flag, canonical; empty: not given. */
 static char given[TW_OPTIONS][TW_CANONICAL];
