@@ -1,22 +1,16 @@
-"""What all tests share: how a test that needs the real thing says that it is missing."""
+"""What all tests share: the real things beside the project."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.availability import unavailable
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 """Real traces, beside the checkout; the project ships none."""
-
-
-def unavailable(marker: str, what: str) -> None:
-    """Skip, saying what is missing; fail instead where $TIERWISE_REQUIRE lists the marker."""
-    if marker in os.environ.get("TIERWISE_REQUIRE", "").split(","):
-        pytest.fail(f"{what} (required by TIERWISE_REQUIRE)")
-    pytest.skip(what)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from scheduler import __version__
-from scheduler.cli import decide, policy, replay, trace
+from scheduler.cli import decide, plugin, policy, replay, trace
 from traces.errors import InputError
 
 EXIT_OK, EXIT_USAGE, EXIT_INTERRUPTED = 0, 2, 130
@@ -27,6 +27,7 @@ app.command("replay", epilog=replay.EPILOG)(replay.replay)
 app.command("decide")(decide.decide)
 app.add_typer(trace.app, name="trace")
 app.add_typer(policy.app, name="policy")
+app.add_typer(plugin.app, name="plugin")
 
 
 def _version(asked: bool) -> None:

@@ -14,13 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from scheduler.cluster import Cluster, Options, up
 from scheduler.options.table import LONGEST_VALUE, OPTIONS
 from slurm_plugins import building
 from slurm_plugins.limits import Limits, Rule, limits_file
 from slurm_plugins.lua_table import FILE_NAME, LIMITS_FILE_NAME, job_submit
+from tests.availability import unavailable
 from traces import InputError
 
 PATIENCE = 40.0
@@ -112,13 +111,6 @@ class FlagsCluster:
         os.utime(script, (stamp, stamp))
 
 
-def _unavailable(what: str) -> None:
-    # As `unavailable` of tests/conftest.py, which is not to be had by name beside other folders' conftest.py.
-    if "slurm" in os.environ.get("TIERWISE_REQUIRE", "").split(","):
-        pytest.fail(f"{what} (required by TIERWISE_REQUIRE)")
-    pytest.skip(what)
-
-
 @contextmanager
 def started() -> Iterator[FlagsCluster]:
     """Start a cluster of two nodes with the plugin and job_submit.lua, in which everybody may be on-demand."""
@@ -133,7 +125,7 @@ def started() -> Iterator[FlagsCluster]:
                 Options(nodes=2, directory=folder / "cluster", spank_plugin=plugin, job_submit=script, lines=(other,))
             )
         except InputError as error:  # a package is missing; a cluster that does not come up is a failure
-            _unavailable(str(error))
+            unavailable("slurm", str(error))
         with cluster:
             found = FlagsCluster(cluster, plugin)
             found.permit(Rule(allow=True))

@@ -41,7 +41,7 @@ def forge(flags: FlagsCluster) -> Path:
         arguments = [f"-I{headers.folder}", str(source), "-o", program.name, "-lslurm"]
         building.compile_c(arguments, flags.scratch)
     except InputError as error:
-        pytest.skip(f"{error}")
+        unavailable("slurm", str(error))
     return program
 
 

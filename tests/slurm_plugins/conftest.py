@@ -12,6 +12,7 @@ from values_in_c import Values
 
 from scheduler.options.table import LONGEST_VALUE, OPTIONS
 from slurm_plugins import building
+from tests.availability import unavailable
 
 HERE = Path(__file__).parent
 _SANITIZED = ("-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-fno-sanitize-recover=all")
@@ -30,7 +31,7 @@ def _sanitizers(folder: Path) -> list[str]:
 
 def _compiled(folder: Path, sources: list[str], name: str, *flags: str) -> Path:
     if shutil.which("cc") is None and shutil.which("gcc") is None:
-        pytest.skip("no C compiler: apt-get install gcc")
+        unavailable("slurm", "no C compiler: apt-get install gcc")
     building.write_sources(OPTIONS, LONGEST_VALUE, "0.0.0", "22.05.8", folder)
     building.compile_c([*_SANITIZED, *_sanitizers(folder), *flags, "-I.", *sources, "-o", name], folder)
     return folder / name
@@ -58,7 +59,7 @@ def spank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def lua(request: pytest.FixtureRequest) -> Iterator[Lua]:
     """Return a fresh Lua, once for each release whose library is here."""
     if request.param is None:
-        pytest.skip("no Lua library: apt-get install liblua5.3-0")
+        unavailable("slurm", "no Lua library: apt-get install liblua5.3-0")
     interpreter = Lua(request.param)
     yield interpreter
     interpreter.close()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from scheduler.cli.plugin import app
 from slurm_plugins import building, installing
+from tests.availability import unavailable
 from traces import InputError
 
 STUB = Path(__file__).parent / "spank_stub" / "slurm" / "spank.h"
@@ -37,7 +38,7 @@ def no_sbatch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             if (Path(folder) / name).exists() and not (tools / name).exists():
                 (tools / name).symlink_to(Path(folder) / name)
     if not (tools / "cc").exists() and not (tools / "gcc").exists():
-        pytest.skip("no C compiler: apt-get install gcc")
+        unavailable("slurm", "no C compiler: apt-get install gcc")
     monkeypatch.setenv("PATH", str(tools))
     monkeypatch.delenv("SLURM_CONF", raising=False)
     monkeypatch.delenv("CC", raising=False)
