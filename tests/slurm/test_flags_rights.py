@@ -13,6 +13,7 @@ from flags_cluster import ORDINARY_USER, FlagsCluster, started
 
 from slurm_plugins import building
 from slurm_plugins.limits import Rule
+from tests.availability import unavailable
 from traces import InputError
 
 pytestmark = [
