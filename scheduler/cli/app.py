@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from scheduler import __version__
-from scheduler.cli import decide, plugin, policy, replay, trace
+from scheduler.cli import cluster, decide, plugin, policy, replay, trace
 from traces.errors import InputError
 
 EXIT_OK, EXIT_USAGE, EXIT_INTERRUPTED = 0, 2, 130
@@ -28,6 +28,7 @@ app.command("decide")(decide.decide)
 app.add_typer(trace.app, name="trace")
 app.add_typer(policy.app, name="policy")
 app.add_typer(plugin.app, name="plugin")
+app.add_typer(cluster.app, name="cluster")
 
 
 def _version(asked: bool) -> None:
