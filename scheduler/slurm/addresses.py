@@ -7,9 +7,12 @@ then ends all tasks of array 12, running ones included. Such a task is called `1
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from scheduler.slurm.seam import Job
+
+_STEPPED = re.compile(r"(\d{1,9})-(\d{1,9}):([1-9]\d{0,8})", re.ASCII)
 
 
 class Addresses:
@@ -55,5 +58,12 @@ def address(job: Job) -> str:
     """
     if job.array_job_id is None or not job.array_task:
         return str(job.id)
-    single = job.array_task.isdecimal()
-    return f"{job.array_job_id}_{job.array_task}" if single else f"{job.array_job_id}_[{job.array_task}]"
+    if job.array_task.isdecimal():
+        return f"{job.array_job_id}_{job.array_task}"
+    return f"{job.array_job_id}_[{_STEPPED.sub(_one_by_one, job.array_task)}]"
+
+
+def _one_by_one(match: re.Match[str]) -> str:
+    """Return a stepped range as its numbers: Slurm shows such ranges, and scancel of 22.05 refuses them."""
+    first, last, step = map(int, match.groups())
+    return ",".join(map(str, range(first, last + 1, step)))

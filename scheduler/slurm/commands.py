@@ -9,11 +9,12 @@ import math
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from scheduler.slurm import key_value
 from scheduler.slurm.addresses import Addresses
-from scheduler.slurm.documents import read_jobs, read_nodes, read_reservations, read_shape
+from scheduler.slurm.documents import ReportedError, read_jobs, read_nodes, read_reservations, read_shape
 from scheduler.slurm.hostlists import compress
 from scheduler.slurm.raw import Shape
 from scheduler.slurm.running import TIMEOUT, Runner, one_line
@@ -24,6 +25,8 @@ from scheduler.slurm.values import ENDED
 
 HIGHEST_PRIORITY = 4_294_967_293
 """`NO_VAL - 1`: the largest that is a priority (slurm.h)."""
+
+Read = TypeVar("Read")
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
 _SIGNAL = re.compile(r"[A-Z][A-Z0-9]*|\d{1,2}", re.ASCII)
@@ -63,15 +66,15 @@ class CommandSlurm:
         """Return all nodes."""
         request = "list nodes"
         if self._scontrol_has_json(request):
-            return read_nodes(request, self._json(request, ["scontrol", "--all", "--json", "show", "nodes"]))
-        return read_nodes(request, self._json(request, ["sinfo", "--all", "--json"]))
+            return self._read(read_nodes, request, ["scontrol", "--all", "--json", "show", "nodes"])
+        return self._read(read_nodes, request, ["sinfo", "--all", "--json"])
 
     def jobs(self) -> tuple[Job, ...]:
         """Return all jobs."""
         request = "list jobs"
         # 22.05 prints all jobs whatever it is asked; later releases print those of these states.
-        data = self._json(request, ["squeue", "--all", "--states=all", "--json"])
-        found = tuple(sorted(read_jobs(request, data), key=lambda job: job.id))
+        listed = self._read(read_jobs, request, ["squeue", "--all", "--states=all", "--json"])
+        found = tuple(sorted(listed, key=lambda job: job.id))
         self._addresses.learn(found)
         return found
 
@@ -79,8 +82,7 @@ class CommandSlurm:
         """Return all reservations."""
         request = "list reservations"
         if self._scontrol_has_json(request):
-            arguments = ["scontrol", "--all", "--json", "show", "reservations"]
-            return read_reservations(request, self._json(request, arguments))
+            return self._read(read_reservations, request, ["scontrol", "--all", "--json", "show", "reservations"])
         arguments = ["scontrol", "--all", "--oneliner", "show", "reservations"]
         return key_value.reservations(request, self._runner.run(request, arguments))
 
@@ -217,11 +219,15 @@ class CommandSlurm:
 
     def _scontrol_has_json(self, request: str) -> bool:
         if self._shape is None:
-            self._shape = read_shape(request, self._json(request, ["sinfo", "--json"]))
+            self._shape = self._read(read_shape, request, ["sinfo", "--json"])
         return self._shape.scontrol_json
 
-    def _json(self, request: str, arguments: Sequence[str]) -> bytes:
-        return self._runner.run(request, arguments)
+    def _read(self, reader: Callable[[str, bytes], Read], request: str, arguments: Sequence[str]) -> Read:
+        data = self._runner.run(request, arguments)
+        try:
+            return reader(request, data)
+        except ReportedError as error:
+            raise self._runner.failure(request, error.reason) from None
 
 
 def _until(request: str, end: float) -> str:

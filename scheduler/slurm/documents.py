@@ -125,7 +125,17 @@ def read_reservations(request: str, data: bytes) -> tuple[Reservation, ...]:
 
 
 class ReportedError(SlurmError):
-    """A document that holds an error in place of an answer: 22.05's commands then still exit with 0."""
+    """A document that holds an error in place of an answer: 22.05's commands then still exit with 0.
+
+    Attributes
+    ----------
+    reason : str
+        What Slurm says, in one line.
+    """
+
+    def __init__(self, request: str, reason: str) -> None:
+        super().__init__(f"{request}: {reason}")
+        self.reason = reason
 
 
 @cache
@@ -151,7 +161,7 @@ def _checked(request: str, document: Document) -> Shape:
     for error in document.get("errors") or ():
         described = error if isinstance(error, dict) else {"error": error}
         texts = [str(described[key]) for key in ("description", "error") if described.get(key)]
-        raise ReportedError(f"{request}: {one_line(': '.join(texts)) or 'an error without a reason'}")
+        raise ReportedError(request, one_line(": ".join(texts)) or "an error without a reason")
     return shape_of(request, document.get("meta") or {})
 
 

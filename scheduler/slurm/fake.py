@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from scheduler.slurm.fake_cluster import FakeCluster, Record
 from scheduler.slurm.faults import Faults
-from scheduler.slurm.seam import Job, Node, Reservation, SlurmError, Submission
+from scheduler.slurm.seam import Job, Node, Reservation, Slurm, SlurmError, Submission
 from scheduler.slurm.values import ENDED, MINUTE
 
 HIGHEST_PRIORITY = 4_294_967_293
@@ -240,3 +240,7 @@ class FakeSlurm(FakeCluster):
             raise SlurmError(f"{request}: Invalid partition name specified")
         if submission.nodes < 1:
             raise SlurmError(f"{request}: nodes is {submission.nodes}, expected at least 1")
+
+
+_PROMISE: type[Slurm] = FakeSlurm
+"""The type checker holds the fake to the Protocol here; nothing else would."""

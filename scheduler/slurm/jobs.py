@@ -8,7 +8,7 @@ from functools import lru_cache
 from scheduler.slurm.hostlists import expand
 from scheduler.slurm.raw import RawJob
 from scheduler.slurm.seam import Job
-from scheduler.slurm.values import limit, moment, number, text, whole
+from scheduler.slurm.values import limit, moment, number, whole
 
 States = Callable[[RawJob], tuple[str, frozenset[str]]]
 Exclusive = Callable[[RawJob], bool]
@@ -35,44 +35,43 @@ def job(raw: RawJob, states: States, exclusive: Exclusive) -> Job:
     Job
         The job.
     """
-    get = raw.get
     state, flags = states(raw)
     waits = state == "pending"
-    time_limit = limit(get("time_limit"))
-    names = NODES_OF(text(get("nodes"))) if state in _HOLDING or flags & _HOLDING_FLAGS else ()
-    batch = bool(get("batch_flag", True))
+    time_limit = limit(raw.get("time_limit"))
+    names = NODES_OF(raw.get("nodes") or "") if state in _HOLDING or flags & _HOLDING_FLAGS else ()
+    batch = bool(raw.get("batch_flag", True))
     # Slurm gives a job without a limit an end a year ahead, and a waiting job a forecast: neither is known.
     end_is_known = not waits and (time_limit != float("inf") or state not in _HOLDING)
     return Job(
         id=raw["job_id"],
-        name=text(get("name")),
-        user=text(get("user_name")),
+        name=raw.get("name") or "",
+        user=raw.get("user_name") or "",
         uid=raw["user_id"],
-        account=text(get("account")),
-        partition=text(get("partition")),
-        qos=text(get("qos")),
+        account=raw.get("account") or "",
+        partition=raw.get("partition") or "",
+        qos=raw.get("qos") or "",
         state=state,
         flags=flags,
         nodes=names,
-        node_count=len(names) or whole(get("node_count")),
-        submit=moment(get("submit_time")),
-        eligible=moment(get("eligible_time")),
-        start=None if waits else moment(get("start_time")),
-        end=moment(get("end_time")) if end_is_known else None,
+        node_count=len(names) or whole(raw.get("node_count")),
+        submit=moment(raw.get("submit_time")),
+        eligible=moment(raw.get("eligible_time")),
+        start=None if waits else moment(raw.get("start_time")),
+        end=moment(raw.get("end_time")) if end_is_known else None,
         time_limit=time_limit,
-        requeueable=bool(get("requeue")) and batch,
+        requeueable=bool(raw.get("requeue")) and batch,
         exclusive=exclusive(raw),
-        restarts=whole(get("restart_cnt")),
+        restarts=whole(raw.get("restart_cnt")),
         # Not yet computed is not held: 0 is for that.
-        priority=whole(get("priority"), 1),
-        reason=text(get("state_reason")),
-        array_job_id=whole(get("array_job_id")) or None,
+        priority=whole(raw.get("priority"), 1),
+        reason=raw.get("state_reason") or "",
+        array_job_id=whole(raw.get("array_job_id")) or None,
         array_task=_task(raw),
-        het_job_id=whole(get("het_job_id")) or None,
-        het_offset=whole(get("het_job_offset")),
+        het_job_id=whole(raw.get("het_job_id")) or None,
+        het_offset=whole(raw.get("het_job_offset")),
         batch=batch,
-        reservation=text(get("resv_name")),
-        admin_comment=text(get("admin_comment")),
+        reservation=raw.get("resv_name") or "",
+        admin_comment=raw.get("admin_comment") or "",
     )
 
 
@@ -81,4 +80,4 @@ def _task(raw: RawJob) -> str:
         return ""
     task = number(raw.get("array_task_id"))
     # "3-9%2": at most two at once, which is not part of which tasks they are.
-    return f"{task:.0f}" if task == task else text(raw.get("array_task_string")).partition("%")[0]  # noqa: PLR0124
+    return f"{task:.0f}" if task == task else (raw.get("array_task_string") or "").partition("%")[0]  # noqa: PLR0124

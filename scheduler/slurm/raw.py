@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 # pydantic takes no typing.TypedDict before Python 3.12.
 from typing_extensions import TypedDict
@@ -21,41 +23,42 @@ class RawNodes(TypedDict, total=False):
 class RawResources(TypedDict, total=False):
     """A job's resources. Without a type, every core of every node would become a Python object."""
 
-    nodes: RawNodes | str
+    # Left to right: the first that fits is taken, and not the best of both looked for.
+    nodes: Annotated[RawNodes | str, Field(union_mode="left_to_right")]
 
 
 class RawJob(TypedDict, total=False):
     """The fields that are read; the parser skips all others, which makes it twice as fast."""
 
-    account: Any
-    admin_comment: Any
+    account: str | None
+    admin_comment: str | None
     array_job_id: Any
     array_task_id: Any
-    array_task_string: Any
-    batch_flag: Any
+    array_task_string: str | None
+    batch_flag: bool
     eligible_time: Any
     end_time: Any
     het_job_id: Any
     het_job_offset: Any
     job_id: int
     job_resources: RawResources | None
-    job_state: Any
-    name: Any
+    job_state: Annotated[list[str] | str, Field(union_mode="left_to_right")]
+    name: str | None
     node_count: Any
-    nodes: Any
-    partition: Any
+    nodes: str | None
+    partition: str | None
     priority: Any
-    qos: Any
-    requeue: Any
+    qos: str | None
+    requeue: bool
     restart_cnt: Any
-    resv_name: Any
+    resv_name: str | None
     shared: Any
     start_time: Any
-    state_reason: Any
+    state_reason: str | None
     submit_time: Any
     time_limit: Any
     user_id: int
-    user_name: Any
+    user_name: str | None
 
 
 class RawNode(TypedDict, total=False):

@@ -80,7 +80,7 @@ def _jobs(records: Iterable[RawJob]) -> list[Job]:
 
 
 def _state(raw: RawJob, now: float) -> tuple[str, frozenset[str]]:
-    return base_state(text(raw.get("job_state")), moment(raw.get("end_time")), now)
+    return base_state(text(raw["job_state"]), moment(raw.get("end_time")), now)
 
 
 def _exclusive(raw: RawJob) -> bool:

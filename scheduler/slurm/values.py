@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 MINUTE = 60.0
@@ -26,13 +25,14 @@ def number(value: Any) -> float:
     float
         NaN where it is not set, infinity where it says so.
     """
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         if value.get("infinite"):
             return math.inf
-        return number(value.get("number")) if value.get("set") else math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return math.nan
-    return float(value)
+        if not value.get("set"):
+            return math.nan
+        value = value.get("number")
+    # A bool is an int to Python.
+    return float(value) if isinstance(value, (int, float)) and value is not True and value is not False else math.nan
 
 
 def whole(value: Any, otherwise: int = 0) -> int:

@@ -26,6 +26,17 @@ def test_each_job_has_its_address(output):
     }
 
 
+@pytest.mark.parametrize(
+    ("tasks", "addressed"),
+    [("7", "5_7"), ("3-5,9", "5_[3-5,9]"), ("3-9:2", "5_[3,5,7,9]"), ("1,3-8:4,20-21", "5_[1,3,7,20-21]")],
+)
+def test_stepped_ranges_are_written_out(tasks, addressed):
+    slurm = FakeSlurm()
+    number = slurm.submit(Submission("", "a", 1, 60.0))
+    slurm.change(number, array_job_id=5, array_task=tasks)
+    assert address(slurm.job(number)) == addressed
+
+
 def test_an_unknown_job_is_looked_for_once():
     looks = []
     addresses = Addresses(lambda: looks.append(1))

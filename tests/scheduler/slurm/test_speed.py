@@ -1,0 +1,54 @@
+"""How long it takes to read a large machine, told against Python's own parser, so that a busy host does not matter."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+
+import pytest
+
+from scheduler.slurm.documents import read_jobs, read_nodes
+from scheduler.slurm.observe import snapshot
+
+RUNNING, WAITING, NODES, CORES = 1000, 10_000, 4392, 16
+
+
+def _processor_seconds(call, *arguments):
+    began = time.process_time()
+    return call(*arguments), time.process_time() - began
+
+
+def _resources(shape: str, names: list[str]) -> object:
+    if shape == "v38":
+        cores = {"0": {"cores": {str(core): "allocated" for core in range(CORES)}}}
+        return {"nodes": ",".join(names), "allocated_nodes": [{"sockets": cores, "nodename": name} for name in names]}
+    sockets = [{"index": 0, "cores": [{"index": core, "status": ["ALLOCATED"]} for core in range(CORES)]}]
+    return {"nodes": {"whole": True, "allocation": [{"name": name, "sockets": sockets} for name in names]}}
+
+
+@pytest.fixture(params=["v38", "v42", "v45"])
+def large(request, output) -> tuple[bytes, bytes]:
+    """Return jobs and nodes of a machine like Theta."""
+    shape = request.param
+    jobs, nodes = json.loads(output(f"{shape}_jobs.json")), json.loads(output(f"{shape}_nodes.json"))
+    known = {job["job_id"]: job for job in jobs["jobs"]}
+    found = [known[8] | {"job_id": 5000 + number} for number in range(WAITING)]
+    for number in range(RUNNING):
+        names = [f"nid{4 * number + place:05d}" for place in range(4)]
+        fields = {"job_id": number + 1, "nodes": ",".join(names), "job_resources": _resources(shape, names)}
+        found.append(known[1] | fields)
+    jobs["jobs"] = found
+    nodes["nodes"] = [copy.copy(nodes["nodes"][0]) | {"name": f"nid{number:05d}"} for number in range(NODES)]
+    return json.dumps(jobs).encode(), json.dumps(nodes).encode()
+
+
+@pytest.mark.usefixtures("at_the_time")
+def test_a_large_machine_is_read_faster_than_python_parses_its_json(large):
+    jobs_text, nodes_text = large
+    _, parser = _processor_seconds(lambda: (json.loads(jobs_text), json.loads(nodes_text)))
+    jobs, first = _processor_seconds(read_jobs, "list jobs", jobs_text)
+    nodes, second = _processor_seconds(read_nodes, "list nodes", nodes_text)
+    found, third = _processor_seconds(snapshot, 1_796_077_549.0, nodes, jobs)
+    assert (len(jobs), len(nodes), len(found)) == (RUNNING + WAITING, NODES, RUNNING)
+    assert first + second + third < parser
