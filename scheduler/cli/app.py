@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from scheduler import __version__
-from scheduler.cli import cluster, decide, plugin, policy, replay, trace
+from scheduler.cli import cluster, controller, decide, plugin, policy, replay, trace
 from traces.errors import InputError
 
 EXIT_OK, EXIT_USAGE, EXIT_INTERRUPTED = 0, 2, 130
@@ -29,6 +29,8 @@ app.add_typer(trace.app, name="trace")
 app.add_typer(policy.app, name="policy")
 app.add_typer(plugin.app, name="plugin")
 app.add_typer(cluster.app, name="cluster")
+app.command("controller")(controller.controller)
+app.command("explain")(controller.explain)
 
 
 def _version(asked: bool) -> None:

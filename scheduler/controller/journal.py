@@ -90,6 +90,8 @@ class Plan:
         Who may use the reservation.
     signal : str
         The signal for checkpoints.
+    signalled : tuple of int
+        The victims whose signal was sent, or was about to be.
     state : str
         One of `STATES`.
     """
@@ -103,6 +105,7 @@ class Plan:
     until: float
     user: str
     signal: str
+    signalled: tuple[int, ...] = ()
     state: str = RESERVE
 
 
@@ -155,13 +158,19 @@ class Journal:
 
     def move(self, plan: Plan, state: str) -> Plan:
         """Write that a plan has come to a state; return it so."""
-        moved = replace(plan, state=state)
+        return self._write(replace(plan, state=state))
+
+    def signalling(self, plan: Plan, victim: int) -> Plan:
+        """Write that a victim is about to be signalled: it is not signalled twice, whatever happens."""
+        return self._write(replace(plan, signalled=(*plan.signalled, victim)))
+
+    def _write(self, plan: Plan) -> Plan:
         with self._transaction() as database:
             database.execute(
                 "UPDATE plans SET state = ?, changed = ?, plan = ? WHERE job = ? AND made = ?",
-                (state, time.time(), json.dumps(asdict(moved)), plan.job, plan.made),
+                (plan.state, time.time(), json.dumps(asdict(plan)), plan.job, plan.made),
             )
-        return moved
+        return plan
 
     def open_plans(self) -> tuple[Plan, ...]:
         """Return the plans that are not closed, the oldest first."""
@@ -177,4 +186,5 @@ class Journal:
 def _plan(text: str) -> Plan:
     values = json.loads(text)
     victims = tuple(PlannedVictim(**victim) for victim in values.pop("victims"))
-    return Plan(**{**values, "nodes": tuple(values["nodes"]), "victims": victims})
+    lists = {name: tuple(values[name]) for name in ("nodes", "signalled")}
+    return Plan(**{**values, **lists, "victims": victims})

@@ -1,0 +1,59 @@
+"""`tierwise controller` and `tierwise explain`: preemption on a live cluster, and why."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT_JOURNAL = Path("/var/lib/tierwise/journal.sqlite")
+"""Where the controller keeps its journal."""
+
+_JOURNAL = Annotated[Path, typer.Option("--journal", metavar="FILE", help="The controller's journal.")]
+
+
+def controller(
+    policy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The policy file; without one nobody may preempt. Read again at SIGHUP."),
+    ] = None,
+    journal: _JOURNAL = DEFAULT_JOURNAL,
+    interval: Annotated[str, typer.Option(metavar="TIME", help="From one look at the queue to the next.")] = "1s",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Look once, and end.")] = False,
+) -> None:
+    """Watch the queue, and make room for on-demand jobs where the least is lost.
+
+    Runs until SIGTERM. What it means to do is in the journal before it does it: after a crash it goes on from there.
+    The log goes to standard error, one JSON object a line.
+    """
+    from scheduler.controller.running import run  # noqa: PLC0415 - numba and pydantic take a second to import
+    from scheduler.slurm.seam import SlurmError  # noqa: PLC0415
+    from traces.durations import parse_duration  # noqa: PLC0415
+    from traces.errors import InputError  # noqa: PLC0415
+
+    try:
+        run(policy, journal, max(0.05, parse_duration(interval)), dry_run=dry_run, once=once)
+    except SlurmError as error:
+        raise InputError(str(error)) from None
+    except OSError as error:
+        raise InputError(f"--journal {journal}: {error.strerror or error}") from None
+
+
+def explain(
+    job: Annotated[int, typer.Argument(help="The job's id.")],
+    journal: _JOURNAL = DEFAULT_JOURNAL,
+) -> None:
+    """Say why a job was chosen to make room, or was spared, with the numbers of that moment."""
+    from scheduler.controller.journal import Journal  # noqa: PLC0415
+    from traces.errors import InputError  # noqa: PLC0415
+
+    if not journal.is_file():
+        raise InputError(f"--journal {journal}: there is no such journal; name the one that the controller uses")
+    found = Journal(journal).explanations(job)
+    if not found:
+        raise InputError(f"job {job}: no decision in {journal} looked at it")
+    for made, text in found:
+        typer.echo(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(made))}  {text}")

@@ -1,0 +1,211 @@
+"""What the controller means to do: on-demand jobs, the cluster and the policy in, plans out. Nothing is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cosim.losses import seconds_lost
+from cosim.policies import PreemptionPolicy
+from cosim.preemption import CHECKPOINT, Point
+from cosim.snapshot import Request, Snapshot
+from scheduler.controller.journal import Plan, PlannedVictim
+from scheduler.options import JobOptions, from_record
+from scheduler.policy import PolicyFile, Rule, Who, effective
+from scheduler.slurm import observe
+from scheduler.slurm.seam import Job, Node
+
+_SLACK = 900.0  # a reservation outlives its job by this: Slurm ends jobs that outlive their reservation [s]
+_YEAR = 365 * 86400.0  # stands for a wall time limit of a job that has none [s]
+
+
+@dataclass(frozen=True)
+class Site:
+    """What the controller decides by.
+
+    Attributes
+    ----------
+    cluster : str
+        The cluster's name.
+    policy : PolicyFile or None
+        The administrator's policy.
+    decider : PreemptionPolicy
+        The preemption policy, the same as in a replay.
+    """
+
+    cluster: str
+    policy: PolicyFile | None
+    decider: PreemptionPolicy
+
+    def rule(self, job: Job) -> Rule:
+        """Return what the policy file says about a job."""
+        return effective(self.policy, Who(self.cluster, job.partition, job.account, job.qos, job.user)).rule
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A plan that has been made, and why.
+
+    Attributes
+    ----------
+    plan : Plan
+        What is to be done.
+    lost : float
+        What all victims lose [node-seconds].
+    explanations : dict of int to str
+        For each job that the decision looked at, why it was chosen or spared.
+    """
+
+    plan: Plan
+    lost: float
+    explanations: dict[int, str]
+
+
+def asks(site: Site, job: Job) -> bool:
+    """Say whether a job waits for an on-demand start that the policy allows it to ask for."""
+    options = from_record(job.admin_comment)
+    if job.state != "pending" or options is None or options.on_demand is None or job.priority == 0:
+        return False
+    rule = site.rule(job)
+    return bool(rule.on_demand) and options.on_demand <= (rule.on_demand_max_delay or 0)
+
+
+def terms(site: Site, now: float) -> Callable[[Job], observe.Terms]:
+    """Return what holds for a running job in a decision: what it says itself, else what the policy says."""
+
+    def of(job: Job) -> observe.Terms:
+        options = from_record(job.admin_comment) or JobOptions()
+        rule = site.rule(job)
+        exempt = job.start is not None and now - job.start < (rule.exempt_time or 0)
+        every = _first(options.checkpoint_every, rule.checkpoint_every)
+        return observe.Terms(
+            preemptible=bool(rule.preemptible) and not exempt and options.on_demand is None,
+            checkpoint_interval=every if isinstance(every, int | float) and every > 0 else None,
+            checkpoint_cost=float(_first(options.checkpoint_cost, rule.checkpoint_cost) or 0),
+            restart_cost=float(_first(options.restart_cost, rule.restart_cost) or 0),
+            on_demand_checkpoint=bool(rule.checkpoint_signal),
+        )
+
+    return of
+
+
+def _first(own: float | str | None, given: float | None) -> float | str | None:
+    return given if own is None else own
+
+
+def decide(
+    site: Site, now: float, nodes: Sequence[Node], jobs: Sequence[Job], plans: Sequence[Plan]
+) -> tuple[Intent, ...]:
+    """Decide for each pending on-demand job that has no plan yet.
+
+    Parameters
+    ----------
+    site : Site
+        What to decide by.
+    now : float
+        The time [s].
+    nodes, jobs : sequences
+        The cluster.
+    plans : sequence of Plan
+        What is being done already: their nodes are nobody else's.
+
+    Returns
+    -------
+    tuple of Intent
+        One for each job that can be served within its window, in order of submission.
+    """
+    planned = {plan.job for plan in plans}
+    promised = {name for plan in plans for name in plan.nodes}
+    pending = sorted(
+        (job for job in jobs if job.id not in planned and asks(site, job)), key=lambda job: (job.submit or now, job.id)
+    )
+    found = []
+    for job in pending:
+        intent = _decide_one(site, now, nodes, jobs, job, frozenset(promised))
+        if intent is not None:
+            found.append(intent)
+            promised.update(intent.plan.nodes)
+    return tuple(found)
+
+
+def _decide_one(
+    site: Site, now: float, nodes: Sequence[Node], jobs: Sequence[Job], job: Job, promised: frozenset[str]
+) -> Intent | None:
+    rule = site.rule(job)
+    options = from_record(job.admin_comment)
+    tolerated = options.on_demand if options is not None and options.on_demand is not None else 0.0
+    limit = job.time_limit if math.isfinite(job.time_limit) else _YEAR
+    left = max(0.0, (job.submit or now) + tolerated - now)
+    request = Request(job.node_count, limit, left, rule.delay_weight or 0.0)
+    snapshot = observe.snapshot(now, nodes, jobs, partition=job.partition, blocked=promised, terms=terms(site, now))
+    chosen = site.decider.decide(snapshot, request).chosen
+    if chosen is None:
+        return None
+    by_id = {str(other.id): other for other in jobs}
+    names = _names(chosen, snapshot, by_id, observe.usable_nodes(nodes, job.partition, promised), jobs)
+    plan = Plan(
+        job=job.id,
+        made=now,
+        start=chosen.start,
+        nodes=tuple(names[: job.node_count]),
+        victims=tuple(
+            _planned(victim.id, victim.how, victim.loss, chosen.start, snapshot, victim.place, by_id)
+            for victim in chosen.victims
+        ),
+        reservation=f"tierwise-{job.id}",
+        until=chosen.start + limit + _SLACK,
+        user=job.user,
+        signal=rule.checkpoint_signal or "",
+    )
+    return Intent(plan, chosen.lost_node_seconds, _explained(plan, chosen, snapshot, job))
+
+
+def _planned(
+    victim: str, how: str, loss: float, start: float, snapshot: Snapshot, place: int, by_id: dict[str, Job]
+) -> PlannedVictim:
+    began = by_id[victim].start
+    signal_at = start - float(snapshot.checkpoint_cost[place]) if how == CHECKPOINT else start
+    return PlannedVictim(int(victim), snapshot.now if began is None else began, how, signal_at, loss)
+
+
+def _names(
+    chosen: Point, snapshot: Snapshot, by_id: dict[str, Job], usable: frozenset[str], jobs: Sequence[Job]
+) -> list[str]:
+    """Name the nodes: the victims' first, then those of jobs that end in time, then free ones."""
+    held = {name for job in jobs for name in job.nodes}
+    victims = [victim.id for victim in chosen.victims]
+    ending = [snapshot.ids[place] for place in np.flatnonzero(snapshot.expected_end <= chosen.start).tolist()]
+    names = [name for job in [*victims, *ending] for name in by_id[job].nodes if name in usable]
+    return [*dict.fromkeys(names), *sorted(usable - held - set(names))]
+
+
+def _explained(plan: Plan, chosen: Point, snapshot: Snapshot, job: Job) -> dict[int, str]:
+    """Say of each running job why it goes or stays, with the numbers."""
+    delay = plan.start - snapshot.now
+    total = chosen.lost_node_seconds
+    head = f"on-demand job {job.id} asks for {job.node_count} nodes; it starts {delay:.0f} s after the decision"
+    found = {job.id: f"{head}; {len(plan.victims)} jobs make room and lose {total:.0f} node-seconds together"}
+    seconds, _ = seconds_lost(
+        float(plan.start),
+        float(snapshot.now),
+        snapshot.start,
+        snapshot.checkpoint_interval,
+        snapshot.checkpoint_cost,
+        snapshot.restart_cost,
+        snapshot.on_demand_checkpoint,
+    )
+    victims = {victim.job: victim for victim in plan.victims}
+    for place, name in enumerate(snapshot.ids):
+        own = float(seconds[place]) * int(snapshot.nodes[place])
+        if int(name) in victims:
+            how = "after a checkpoint on a signal" if victims[int(name)].how == CHECKPOINT else "at once"
+            text = f"chosen: it is requeued {how} and loses {own:.0f} node-seconds on {snapshot.nodes[place]} nodes"
+        elif not snapshot.preemptible[place]:
+            text = "spared: it may not be preempted (policy, exempt time, on-demand itself, or not requeueable)"
+        else:
+            text = f"spared: it would lose {own:.0f} node-seconds; those chosen lose {total:.0f} together"
+        found[int(name)] = f"{text}; {head}"
+    return found
