@@ -179,12 +179,14 @@ class _Up:
 
     def wait_for_nodes(self) -> None:
         """Wait until slurmctld calls all nodes idle."""
+        layout = self.layout
+        # One connection that says nothing, then only questions: each of the former leaves an error in the log.
+        self.wait(SLURMCTLD, lambda: _listens(layout.host.address, layout.ports[SLURMCTLD]))
         states: dict[str, str] = {}
 
         def all_idle() -> bool:
             nonlocal states
-            if _listens(self.layout.host.address, self.layout.ports[SLURMCTLD]):
-                states = client.node_states(self.programs["sinfo"], self.layout.slurm_conf)
+            states = client.node_states(self.programs["sinfo"], layout.slurm_conf)
             return list(states.values()).count("idle") == self.options.nodes
 
         seconds = self.options.timeout or _WAIT + _WAIT_PER_NODE * self.options.nodes
