@@ -170,6 +170,6 @@ def _converted(
 ) -> list[_Known]:
     try:
         return convert(records)
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
         reason = one_line(f"{type(error).__name__}: {error}")
         raise SlurmError(f"{request}: Slurm's JSON is not as expected: {reason}") from None
