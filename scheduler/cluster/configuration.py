@@ -167,10 +167,9 @@ def other_files(options: Options, layout: Layout) -> Mapping[str, str]:
     Mapping of str to str
         The text by file name.
     """
-    gpus = f"NodeName=n[1-{options.nodes}] Name=gpu Count={options.gpus_per_node}\n" if options.gpus_per_node else ""
     # `optional`: a plugin that cannot be loaded must not keep a job from running.
     plugin = f"optional {options.spank_plugin.resolve()}\n" if options.spank_plugin is not None else ""
-    files = {"gres.conf": gpus, "plugstack.conf": plugin}
+    files = {"gres.conf": _gres_conf(options, layout), "plugstack.conf": plugin}
     if layout.version >= _CGROUPS_CAN_BE_DISABLED:
         files["cgroup.conf"] = "CgroupPlugin=disabled\n"
     if options.job_submit is not None:
@@ -178,6 +177,23 @@ def other_files(options: Options, layout: Layout) -> Mapping[str, str]:
     if options.accounting:
         files["slurmdbd.conf"] = slurmdbd_conf(layout)
     return files
+
+
+def _gres_conf(options: Options, layout: Layout) -> str:
+    if not options.gpus_per_node:
+        return ""
+    # Without AutoDetect=off a slurmd would look for the machine's own GPUs.
+    return (
+        "AutoDetect=off\n"
+        f"NodeName=n[1-{options.nodes}] Name=gpu File={layout.gpus}/gpu[0-{options.gpus_per_node - 1}]\n"
+    )
+
+
+def _make_gpus(options: Options, layout: Layout) -> None:
+    """Make what stands for the GPUs: Slurm wants a device file for each, which nobody opens, and names only differ."""
+    layout.gpus.mkdir()
+    for k in range(options.gpus_per_node):
+        (layout.gpus / f"gpu{k}").symlink_to("/dev/null")
 
 
 def write_files(options: Options, layout: Layout) -> None:
@@ -190,6 +206,8 @@ def write_files(options: Options, layout: Layout) -> None:
     layout : Layout
         Where it lies; the directory exists.
     """
+    if options.gpus_per_node:
+        _make_gpus(options, layout)
     for name, text in {"slurm.conf": slurm_conf(options, layout), **other_files(options, layout)}.items():
         _write(layout.directory / name, text, private=name == "slurmdbd.conf")
 

@@ -204,7 +204,7 @@ def failure(name: str, directory: Path, what: str) -> ClusterError:
     hints = [
         f"Slurm's plugin {plugin} is missing: {how_to_install([package])}"
         for plugin, package in PLUGINS.items()
-        if f"plugin for {plugin}" in text or f"plugin name for {plugin}" in text
+        if f"cannot find {plugin.partition('/')[0]} plugin for {plugin}" in text
     ]
     return kind(f"{name} {what}; {hints[0] if hints else f'look into {path}'}", lines)
 

@@ -17,7 +17,7 @@ from traces.errors import InputError
 LOCK = ".lock"
 
 _OURS = (
-    *("run", "log", "state", "spool", "database", "munge.key", record.FILE),
+    *("run", "log", "state", "spool", "gpus", "database", "munge.key", record.FILE),
     *("slurm.conf", "gres.conf", "plugstack.conf", "cgroup.conf", "job_submit.lua", "slurmdbd.conf"),
 )
 """All that `up` makes in the directory; nothing else in it is ever removed."""
@@ -51,6 +51,11 @@ def held(directory: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def is_empty(directory: Path) -> bool:
+    """Return whether nothing of a cluster can be in the directory: it is not there, or has no entry."""
+    return not directory.is_dir() or not any(os.scandir(directory))
 
 
 def _check_owner(directory: Path) -> None:

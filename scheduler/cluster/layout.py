@@ -122,6 +122,11 @@ class Layout:
         return self.directory / "spool"
 
     @property
+    def gpus(self) -> Path:
+        """Return the folder of what stands for GPUs."""
+        return self.directory / "gpus"
+
+    @property
     def database(self) -> Path:
         """Return MariaDB's data; its socket is in there too, where no other user gets."""
         return self.directory / "database"

@@ -16,6 +16,9 @@ MOST_NODES = 1000
 MOST_CPUS_PER_NODE, LEAST_MEMORY_PER_NODE = 4096, 1 << 20
 """What slurm.conf can say of a node: 16 bits hold its processors, and its memory is counted in MiB."""
 
+MOST_GPUS_PER_NODE, LONGEST_REQUEUE_DELAY = 64, 3600
+"""Bounds that no test comes near: GPUs, and seconds that a requeued job waits."""
+
 _LONGEST_DIRECTORY = 64
 # unix(7) allows a socket's path 107 bytes, and the longest below the directory is that of a step:
 # /spool/n1000/n1000_67108863.4294967292 has 38 [bytes]; some are left for longer job ids.
@@ -42,7 +45,7 @@ class Options:
     memory_per_node : int or None
         Memory that each node claims [bytes]; None to share this machine's among the nodes.
     gpus_per_node : int
-        GPUs that each node claims, as `gres/gpu` without device files: jobs are counted, no device is touched.
+        GPUs that each node claims, as `gres/gpu`: jobs are told their numbers, and no device is touched.
     spank_plugin : Path or None
         Shared object of Tierwise's SPANK plugin, for plugstack.conf.
     job_submit : Path or None
@@ -78,6 +81,10 @@ class Options:
             raise InputError(f"--cpus-per-node {self.cpus_per_node}: expected 1 to {MOST_CPUS_PER_NODE}")
         if self.memory_per_node is not None and self.memory_per_node < LEAST_MEMORY_PER_NODE:
             raise InputError(f"--memory-per-node: {self.memory_per_node} bytes is too little, expected 1M or more")
+        if not 0 <= self.gpus_per_node <= MOST_GPUS_PER_NODE:
+            raise InputError(f"gpus_per_node {self.gpus_per_node}: expected 0 to {MOST_GPUS_PER_NODE}")
+        if self.requeue_delay is not None and not 1 <= self.requeue_delay <= LONGEST_REQUEUE_DELAY:
+            raise InputError(f"requeue_delay {self.requeue_delay}: expected 1 to {LONGEST_REQUEUE_DELAY} seconds")
         for what, path in (("SPANK plugin", self.spank_plugin), ("job_submit.lua", self.job_submit)):
             if path is not None and not path.is_file():
                 raise InputError(f"{what} {path}: there is no such file; build or name it before the cluster starts")
@@ -119,7 +126,12 @@ def chosen_directory(directory: Path | None) -> Path:
     InputError
         Where it is too long for the sockets below it, or has letters that slurm.conf gives a meaning.
     """
-    chosen = (default_directory() if directory is None else directory).expanduser().resolve()
+    given = default_directory() if directory is None else directory
+    try:
+        chosen = given.expanduser().resolve()
+        chosen.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:  # the latter two: a loop of links, a NUL
+        raise InputError(f"--dir {str(given)!r}: cannot be looked up: {error}; give one of your own") from None
     if len(os.fsencode(chosen)) > _LONGEST_DIRECTORY:
         raise InputError(
             f"--dir {chosen}: is longer than {_LONGEST_DIRECTORY} bytes, and sockets below it would pass the limit of "

@@ -128,8 +128,8 @@ def read(directory: Path) -> Record | None:
         ) from None
 
 
-def _record(values: dict[str, Any]) -> Record:
-    if values.pop("format") != _FORMAT:
+def _record(values: Any) -> Record:
+    if not isinstance(values, dict) or values.pop("format") != _FORMAT:
         raise ValueError("another format")
     daemons = []
     for daemon in values.pop("daemons"):

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scheduler.cluster import client, configuration, daemons, executables, home, record
-from scheduler.cluster.errors import ClusterError
 from scheduler.cluster.handle import Cluster
 from scheduler.cluster.layout import (
     MARIADBD,
@@ -162,13 +161,16 @@ class _Up:
         if refused:
             raise daemons.failure(SLURMDBD, layout.directory, f"did not take the cluster's name: {refused}")
 
-    def wait(self, name: str, ready: Callable[[], bool], seconds: float = _FIRST_STEPS) -> None:
+    def wait(self, name: str, ready: Callable[[], bool]) -> None:
         """Wait until a daemon is ready, and fail at once where any has ended."""
-        until = time.monotonic() + seconds
-        while not ready():
+        until = time.monotonic() + _FIRST_STEPS
+        while True:
+            # In this order: whoever took a port before our daemon did may answer in its place.
             self.check_all_run()
+            if ready():
+                return
             if time.monotonic() > until:
-                raise daemons.failure(name, self.layout.directory, f"did not answer within {seconds:g} s")
+                raise daemons.failure(name, self.layout.directory, f"did not answer within {_FIRST_STEPS:g} s")
             time.sleep(_LOOK_EVERY)
 
     def check_all_run(self) -> None:
@@ -182,26 +184,27 @@ class _Up:
         layout = self.layout
         # One connection that says nothing, then only questions: each of the former leaves an error in the log.
         self.wait(SLURMCTLD, lambda: _listens(layout.host.address, layout.ports[SLURMCTLD]))
-        states: dict[str, str] = {}
-
-        def all_idle() -> bool:
-            nonlocal states
-            states = client.node_states(self.programs["sinfo"], layout.slurm_conf)
-            return list(states.values()).count("idle") == self.options.nodes
-
         seconds = self.options.timeout or _WAIT + _WAIT_PER_NODE * self.options.nodes
-        try:
-            self.wait(SLURMCTLD, all_idle, seconds)
-        except ClusterError as error:
-            late = next((name for name in node_names(self.options.nodes) if states.get(name) != "idle"), None)
-            if late is None or not states or any(child.poll() is not None for child in self.children.values()):
-                raise error from None
-            what = f"is {states.get(late, 'unknown')} and not idle after {seconds:g} s"
-            raise daemons.failure(late, self.layout.directory, what) from None
+        until = time.monotonic() + seconds
+        while True:
+            self.check_all_run()
+            states = client.node_states(self.programs["sinfo"], layout.slurm_conf)
+            late = [name for name in node_names(self.options.nodes) if states.get(name) != "idle"]
+            if not late:
+                return
+            refused = next((name for name in late if states.get(name, "").startswith("inval")), None)
+            if refused is not None:
+                raise daemons.failure(SLURMCTLD, layout.directory, f"takes {refused} as invalid")
+            if time.monotonic() > until:
+                who = late[0] if states else SLURMCTLD
+                what = f"is {states.get(who, 'silent')} and not idle" if states else "did not answer"
+                raise daemons.failure(who, layout.directory, f"{what} after {seconds:g} s")
+            time.sleep(_LOOK_EVERY)
 
     def reap(self) -> None:
         """Ask for the exit status of the children, so that no zombie stays with a long-lived caller."""
         for child in self.children.values():
+            child.kill()  # only what makes MariaDB's tables, a script, is still there
             with suppress(subprocess.TimeoutExpired):
                 child.wait(1)
 

@@ -11,8 +11,12 @@ from scheduler.cluster.options import chosen_directory
 from scheduler.cluster.processes import Identity
 from traces.errors import InputError
 
-_GRACE, _GRACE_OF_JOBS = 10.0, 2.0
-"""How long a daemon, and a job, may take after SIGTERM [s]; for jobs it is the KillWait of their slurm.conf."""
+_GRACE_OF_SLURM, _GRACE_OF_JOBS, _GRACE = 3.0, 2.0, 10.0
+"""How long the processes may take after SIGTERM [s].
+
+A slurmd that cannot reach its slurmctld does not hear it for long, and has nothing to lose; for jobs it is the KillWait
+of their slurm.conf; slurmdbd and MariaDB have data to put in order.
+"""
 
 _ROUNDS = 5
 # A slurmd that ends may just have started a step, and a job that ends another process: look again until none is left.
@@ -43,7 +47,7 @@ def down(directory: Path | None = None, *, remove: bool = False) -> int:
         Where a process does not go away.
     """
     chosen = chosen_directory(directory)
-    if not chosen.is_dir():
+    if home.is_empty(chosen):
         return 0
     with home.held(chosen):
         known = record.read(chosen)
@@ -90,7 +94,7 @@ def end_all(directory: Path, known: record.Record | None) -> int:
 
     # The controller and the nodes go first: it must not start another job, nor requeue those that end now. Then
     # the jobs; then slurmdbd, which still takes what slurmctld had to say, and what it writes to and speaks through.
-    end(lambda: named("slurmctld", "slurmd"), _GRACE)
+    end(lambda: named("slurmctld", "slurmd"), _GRACE_OF_SLURM)
     end(lambda: processes.steps_of(directory), _GRACE_OF_JOBS)
     end(lambda: named("slurmdbd"), _GRACE)
     end(lambda: named("mariadbd", "mysqld"), _GRACE)
