@@ -42,7 +42,7 @@ PLUGINS: Mapping[str, Package] = {
     "job_submit/lua": Package("slurm-wlm-basic-plugins", "slurm", "slurm-lua"),
     "accounting_storage/mysql": Package("slurm-wlm-mysql-plugin", "slurm-slurmdbd", "slurm-sql"),
     "select/cons_tres": Package("slurm-wlm-basic-plugins", "slurm", "slurm-plugins"),
-    "auth/munge": Package("slurm-wlm-basic-plugins", "slurm", "slurm-auth-none"),
+    "auth/munge": Package("slurm-wlm-basic-plugins", "slurm", "slurm-munge"),
 }
 """Plugins of Slurm's that a distribution may have put into a package of their own."""
 

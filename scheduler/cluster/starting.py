@@ -134,15 +134,14 @@ class _Up:
         self.wait(MUNGED, lambda: _answers(self.layout.munge_socket))
         if installing is not None:
             self.start_accounting(installing)
-        self.start(SLURMCTLD)
-        for name in node_names(self.options.nodes):
-            self.start(name)
+        self.start(SLURMCTLD, *node_names(self.options.nodes))
         self.wait_for_nodes()
 
-    def start(self, name: str) -> None:
-        """Start one daemon and write it down."""
-        started, self.children[name] = daemons.start(self.record.daemon(name), self.layout)
-        self.record = self.record.with_daemon(started)
+    def start(self, *names: str) -> None:
+        """Start daemons and write them down; what dies before that is found by the files it holds open."""
+        for name in names:
+            started, self.children[name] = daemons.start(self.record.daemon(name), self.layout)
+            self.record = self.record.with_daemon(started)
         record.write(self.record)
 
     def start_accounting(self, installing: subprocess.Popen[bytes]) -> None:
