@@ -208,9 +208,11 @@ def _cheapest(start: _Start, below: int | None) -> list[int] | None:
     if room is None:
         return []
     loss = cp_model.LinearExpr.weighted_sum(room.goes, start.losses)
-    if below is not None:
-        room.model.add(loss <= (below - 1) // start.unit)
-    return _minimise_in_turn(room, [loss, cp_model.LinearExpr.sum(room.goes), room.freed, *_ids(room.goes)])
+    victims = _minimise_in_turn(room, [loss])
+    # Compared afterwards: with a limit on what it minimises, the solver has been seen to lose its bound and to hang.
+    if victims is None or (below is not None and start.loss_of(victims) >= below):
+        return None
+    return _minimise_in_turn(room, [cp_model.LinearExpr.sum(room.goes), room.freed, *_ids(room.goes)])
 
 
 def _ids(goes: list[cp_model.IntVar]) -> list[cp_model.LinearExprT]:
