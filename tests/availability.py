@@ -9,7 +9,7 @@ import pytest
 
 
 def unavailable(marker: str, what: str) -> NoReturn:
-    """Skip, saying what is missing and how to get it; fail instead where $TIERWISE_REQUIRE lists the marker."""
-    if marker in os.environ.get("TIERWISE_REQUIRE", "").split(","):
-        pytest.fail(f"{what} (required by TIERWISE_REQUIRE)")
+    """Skip, saying what is missing and how to get it; fail instead where $TESTS_REQUIRE lists the marker."""
+    if marker in os.environ.get("TESTS_REQUIRE", "").split(","):
+        pytest.fail(f"{what} (required by TESTS_REQUIRE)")
     pytest.skip(what)
