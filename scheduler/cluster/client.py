@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+_MISLEADING = ("SLURM_", "SLURMD_", "SLURMCTLD", "SINFO_", "SQUEUE_", "SACCT_")  # variables that change answers
 _PATIENCE = 10.0  # a client that slurmctld has not answered by then is given up [s]
 
 
@@ -72,7 +73,7 @@ def run(
 
 def _without_slurm(variables: Mapping[str, str]) -> dict[str, str]:
     # A variable such as SLURM_JOB_ID or SLURM_CLUSTERS of the caller's own job would make the command ask elsewhere.
-    return {name: value for name, value in variables.items() if not name.startswith(("SLURM_", "SLURMD_", "SLURMCTLD"))}
+    return {name: value for name, value in variables.items() if not name.startswith(_MISLEADING)}
 
 
 def node_states(sinfo: str, slurm_conf: Path) -> dict[str, str]:
