@@ -5,7 +5,7 @@
 Agreement: the dynamic programme against brute force on 2,000 snapshots of up to 14 jobs (`--quick`: 200), and against
 CP-SAT on 300 of up to 200 jobs (`--quick`: 30), each with checkpoints and on-demand checkpoints; the brute force is
 that of the tests, written from the design's text. Speed: wall times in this process, each the shortest of up to 20
-calls after one for compilation (others use the machine too).
+calls after one for compilation, since others use the machine too.
 Random instances draw node counts over three decades and checkpoints every 5 minutes to 2 hours; in the hard ones every
 job has the same loss per node, so that no bound rules any job in or out. Exits 1 if an answer differs or a bar is
 missed.
