@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from scheduler.cluster.layout import SLURMCTLD, SLURMDBD, Layout, node_names
+from scheduler.cluster.layout import LOOPBACK, SLURMCTLD, SLURMDBD, Layout, node_names
 from scheduler.cluster.options import Options
 
 CLUSTER, PARTITION = "tierwise", "batch"
@@ -51,7 +51,7 @@ def _parameters(options: Options, layout: Layout) -> dict[str, str]:
     host = layout.host
     found = {
         "ClusterName": CLUSTER,
-        "SlurmctldHost": f"{host.name}({host.address})",
+        "SlurmctldHost": f"{host.name}({LOOPBACK})",
         "SlurmctldPort": str(layout.ports[SLURMCTLD]),
         "SlurmUser": layout.user,
         "SlurmdUser": layout.user,
@@ -91,7 +91,7 @@ def _parameters(options: Options, layout: Layout) -> dict[str, str]:
 def _accounting(layout: Layout) -> dict[str, str]:
     return {
         "AccountingStorageType": "accounting_storage/slurmdbd",
-        "AccountingStorageHost": layout.host.address,
+        "AccountingStorageHost": LOOPBACK,
         "AccountingStoragePort": str(layout.ports[SLURMDBD]),
         # Clients that talk to slurmdbd take munged's socket from here, and from nowhere else (slurm.conf(5)).
         "AccountingStoragePass": str(layout.munge_socket),
@@ -111,7 +111,7 @@ def _node(options: Options, layout: Layout, name: str) -> str:
     memory = options.memory_per_node or max(1 << 20, _memory_of_host() // options.nodes)
     gres = f" Gres=gpu:{options.gpus_per_node}" if options.gpus_per_node else ""
     return (
-        f"NodeName={name} NodeHostname={layout.host.name} NodeAddr={layout.host.address} Port={layout.ports[name]} "
+        f"NodeName={name} NodeHostname={layout.host.name} NodeAddr={LOOPBACK} Port={layout.ports[name]} "
         f"CPUs={cpus} RealMemory={memory >> 20}{gres} State=UNKNOWN"
     )
 
@@ -137,7 +137,7 @@ def slurmdbd_conf(layout: Layout) -> str:
         "AuthType": "auth/munge",
         "AuthInfo": f"socket={layout.munge_socket}",
         "DbdHost": layout.host.name,
-        "DbdAddr": layout.host.address,
+        "DbdAddr": LOOPBACK,
         "DbdPort": str(layout.ports[SLURMDBD]),
         "SlurmUser": layout.user,
         "StorageType": "accounting_storage/mysql",

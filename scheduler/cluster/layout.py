@@ -12,6 +12,7 @@ from pathlib import Path
 from traces.errors import InputError
 
 LOOPBACK = "127.0.0.1"
+"""Where all daemons are reached."""
 
 SLURMCTLD, SLURMDBD, MUNGED, MARIADBD = "slurmctld", "slurmdbd", "munged", "mariadbd"
 """Names of the daemons; a slurmd has the name of its node."""
@@ -25,37 +26,30 @@ class Host:
     ----------
     name : str
         Its short name, which slurmctld and slurmd compare with the configuration.
-    address : str
-        An address of the loopback interface, which the daemons are reached at.
     named_by_loopback : bool
-        Whether the host's name stands for `address`, so that Slurm's daemons can be told to listen there and nowhere
-        else: `NoInAddrAny` of slurm.conf(5) binds to what the host's name stands for.
+        Whether the host's name stands for 127.0.0.1, so that everything of Slurm's can be told to listen there and
+        nowhere else: `NoInAddrAny` of slurm.conf(5) binds to what the host's name stands for.
     """
 
     name: str
-    address: str
     named_by_loopback: bool
 
 
 def this_host() -> Host:
-    """Find out how this machine is named and reached.
+    """Find out how this machine is named.
 
     Returns
     -------
     Host
-        With the address that the host's name stands for, where that is on the loopback interface (such as Debian's
-        127.0.1.1), else 127.0.0.1.
+        Not named by loopback either where its name stands for another address of that interface, such as Debian's
+        127.0.1.1: a slurmd answers srun at the address that its request came from, which is 127.0.0.1 then.
     """
     full = socket.gethostname()
-    short = full.split(".", 1)[0]
     try:
         found = socket.getaddrinfo(full, None, socket.AF_INET, socket.SOCK_STREAM)
     except OSError:
-        return Host(short, LOOPBACK, named_by_loopback=False)
-    address = str(found[0][4][0])
-    if address.startswith("127."):
-        return Host(short, address, named_by_loopback=True)
-    return Host(short, LOOPBACK, named_by_loopback=False)
+        found = []
+    return Host(full.split(".", 1)[0], bool(found) and all(entry[4][0] == LOOPBACK for entry in found))
 
 
 def this_user() -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from scheduler.cluster import client, configuration, daemons, executables, home, record
 from scheduler.cluster.handle import Cluster
 from scheduler.cluster.layout import (
+    LOOPBACK,
     MARIADBD,
     MUNGED,
     SLURMCTLD,
@@ -155,7 +156,7 @@ class _Up:
         self.start(MARIADBD)
         self.wait(MARIADBD, lambda: _answers(layout.database_socket))
         self.start(SLURMDBD)
-        self.wait(SLURMDBD, lambda: _listens(layout.host.address, layout.ports[SLURMDBD]))
+        self.wait(SLURMDBD, lambda: _listens(layout.ports[SLURMDBD]))
         refused = client.add_cluster(self.programs["sacctmgr"], layout.slurm_conf, configuration.CLUSTER)
         if refused:
             raise daemons.failure(SLURMDBD, layout.directory, f"did not take the cluster's name: {refused}")
@@ -182,7 +183,7 @@ class _Up:
         """Wait until slurmctld calls all nodes idle."""
         layout = self.layout
         # One connection that says nothing, then only questions: each of the former leaves an error in the log.
-        self.wait(SLURMCTLD, lambda: _listens(layout.host.address, layout.ports[SLURMCTLD]))
+        self.wait(SLURMCTLD, lambda: _listens(layout.ports[SLURMCTLD]))
         seconds = self.options.timeout or _WAIT + _WAIT_PER_NODE * self.options.nodes
         until = time.monotonic() + seconds
         while True:
@@ -217,9 +218,9 @@ def _answers(path: Path) -> bool:
     return True
 
 
-def _listens(address: str, port: int) -> bool:
+def _listens(port: int) -> bool:
     try:
-        socket.create_connection((address, port), timeout=1).close()
+        socket.create_connection((LOOPBACK, port), timeout=1).close()
     except OSError:
         return False
     return True

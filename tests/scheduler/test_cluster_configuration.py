@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scheduler.cluster import Options, configuration
-from scheduler.cluster.layout import Host, Layout, node_names
+from scheduler.cluster.layout import Host, Layout, node_names, this_host
 
 LAYOUT = Layout(
     directory=Path("/tmp/c"),
-    host=Host("box", "127.0.1.1", named_by_loopback=True),
+    host=Host("box", named_by_loopback=True),
     user="somebody",
     version=(22, 5, 8),
     ports={"slurmctld": 10001, "slurmdbd": 10002, "n1": 10011, "n2": 10012},
@@ -32,7 +33,7 @@ def parameters(text: str) -> dict[str, str]:
 def test_each_node_has_a_port_of_its_own_on_this_host() -> None:
     lines = [line for line in configuration.slurm_conf(TWO, LAYOUT).splitlines() if line.startswith("NodeName=")]
     assert lines == [
-        f"NodeName=n{k} NodeHostname=box NodeAddr=127.0.1.1 Port=1001{k} CPUs=2 RealMemory=3072 State=UNKNOWN"
+        f"NodeName=n{k} NodeHostname=box NodeAddr=127.0.0.1 Port=1001{k} CPUs=2 RealMemory=3072 State=UNKNOWN"
         for k in (1, 2)
     ]
 
@@ -53,8 +54,24 @@ def test_no_parameter_is_used_that_a_later_release_has_dropped() -> None:
 
 def test_daemons_keep_to_the_loopback_interface_where_the_hosts_name_stands_for_it() -> None:
     assert parameters(configuration.slurm_conf(TWO, LAYOUT))["CommunicationParameters"] == "NoCtldInAddrAny,NoInAddrAny"
-    elsewhere = replace(LAYOUT, host=Host("box", "127.0.0.1", named_by_loopback=False))
+    elsewhere = replace(LAYOUT, host=Host("box", named_by_loopback=False))
     assert "CommunicationParameters" not in configuration.slurm_conf(TWO, elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "expected"), [(["127.0.0.1"], True), (["127.0.1.1"], False), (["192.0.2.2"], False), ([], False)]
+)
+def test_the_hosts_name_must_stand_for_the_address_that_srun_is_answered_at(
+    monkeypatch: pytest.MonkeyPatch, addresses: list[str], expected: bool
+) -> None:
+    def look_up(*_: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+        if not addresses:
+            raise socket.gaierror
+        return [(2, 1, 6, "", (address, 0)) for address in addresses]
+
+    monkeypatch.setattr(socket, "gethostname", lambda: "box.example.org")
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    assert this_host() == Host("box", expected)
 
 
 def test_settings_replace_those_generated_whatever_their_case() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from scheduler.cluster import Cluster, ClusterError, Options, configuration, down, starting, status, up
+from scheduler.cluster.layout import this_host
 from traces.errors import InputError
 
 pytestmark = pytest.mark.slurm
@@ -64,8 +65,8 @@ def test_its_accounting_remembers_the_job(cluster: Cluster) -> None:
 
 
 def test_it_listens_on_the_loopback_interface_alone(cluster: Cluster) -> None:
-    if not socket.gethostbyname(socket.gethostname()).startswith("127."):
-        pytest.skip("the host's name stands for another interface, and Slurm listens on all of them then")
+    if not this_host().named_by_loopback:
+        pytest.skip("the host's name does not stand for 127.0.0.1, and Slurm listens on all interfaces then")
     ports = {f"{daemon.port:04X}" for daemon in cluster.record.daemons if daemon.port}
     listening = [line.split()[1].split(":") for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     # The address is in the byte order of the machine: loopback is the last byte of it.

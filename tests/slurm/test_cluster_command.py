@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from scheduler.cluster import Cluster
+from scheduler.cluster import Cluster, home
 
 pytestmark = pytest.mark.slurm
 
@@ -41,6 +43,22 @@ def test_up_says_how_to_use_it_and_status_and_down_speak_json(folder: Path) -> N
     assert json.loads(ended.stdout)["ended"] >= 4
     assert not (folder / "c").exists()
     assert tierwise("down", *where).returncode == 0
+
+
+def test_an_interrupt_while_it_comes_up_leaves_nothing(folder: Path) -> None:
+    code = "import sys; from scheduler.cli.app import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "cluster", "up", "--accounting", "--dir", str(folder / "c")]
+    coming = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 30
+    while not (folder / "c/database/ibdata1").exists():
+        assert time.monotonic() < end and coming.poll() is None
+        time.sleep(0.05)
+    coming.send_signal(signal.SIGINT)
+    _, said = coming.communicate(timeout=30)
+    assert coming.returncode == 130, said
+    assert home.running(folder / "c", None) == []
+    assert tierwise("up", "--nodes=1", "--dir", str(folder / "c")).returncode == 0  # the directory is as good as new
+    assert tierwise("down", "--dir", str(folder / "c")).returncode == 0
 
 
 def test_status_is_a_table_for_people(cluster: Cluster) -> None:
