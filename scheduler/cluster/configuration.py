@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scheduler.cluster.layout import LOOPBACK, SLURMCTLD, SLURMDBD, Layout, node_names
-from scheduler.cluster.options import Options
+from scheduler.cluster.options import REQUEUE_DELAYS, Options
 
 CLUSTER, PARTITION = "tierwise", "batch"
 """Names of the cluster and of its one partition, whose nodes are given to one job at a time."""
 
 _CGROUPS_CAN_BE_DISABLED = (24, 5, 0)  # cgroup.conf(5) documents CgroupPlugin=disabled from here on
-_LEAST_REQUEUE_DELAY = 5  # [s]; a credential must outlive the launch, also on a machine that is busy
 _LAUNCHES_PER_SECOND = 4  # nodes that one core launches a step on, with room: srun -N400 takes half a minute on two
 
 
@@ -103,7 +102,7 @@ def requeue_delay(options: Options) -> int:
     """Return how long a requeued job waits, and a credential lives [s]; Slurm's own default is two minutes."""
     if options.requeue_delay is not None:
         return options.requeue_delay
-    return max(_LEAST_REQUEUE_DELAY, options.nodes // _LAUNCHES_PER_SECOND)
+    return max(REQUEUE_DELAYS[0], options.nodes // _LAUNCHES_PER_SECOND)
 
 
 def _node(options: Options, layout: Layout, name: str) -> str:

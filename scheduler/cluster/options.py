@@ -16,8 +16,12 @@ MOST_NODES = 1000
 MOST_CPUS_PER_NODE, LEAST_MEMORY_PER_NODE = 4096, 1 << 20
 """What slurm.conf can say of a node: 16 bits hold its processors, and its memory is counted in MiB."""
 
-MOST_GPUS_PER_NODE, LONGEST_REQUEUE_DELAY = 64, 3600
-"""Bounds that no test comes near: GPUs, and seconds that a requeued job waits."""
+MOST_GPUS_PER_NODE = 64
+"""More than any machine has."""
+
+REQUEUE_DELAYS = (5, 3600)
+"""Shortest and longest wait after a requeue [s]: Slurm takes a `cred_expire` below five seconds for a mistake, and then
+its default of two minutes."""
 
 _LONGEST_DIRECTORY = 64
 # unix(7) allows a socket's path 107 bytes, and the longest below the directory is that of a step:
@@ -83,8 +87,9 @@ class Options:
             raise InputError(f"--memory-per-node: {self.memory_per_node} bytes is too little, expected 1M or more")
         if not 0 <= self.gpus_per_node <= MOST_GPUS_PER_NODE:
             raise InputError(f"gpus_per_node {self.gpus_per_node}: expected 0 to {MOST_GPUS_PER_NODE}")
-        if self.requeue_delay is not None and not 1 <= self.requeue_delay <= LONGEST_REQUEUE_DELAY:
-            raise InputError(f"requeue_delay {self.requeue_delay}: expected 1 to {LONGEST_REQUEUE_DELAY} seconds")
+        least, most = REQUEUE_DELAYS
+        if self.requeue_delay is not None and not least <= self.requeue_delay <= most:
+            raise InputError(f"requeue_delay {self.requeue_delay}: expected {least} to {most} seconds")
         for what, path in (("SPANK plugin", self.spank_plugin), ("job_submit.lua", self.job_submit)):
             if path is not None and not path.is_file():
                 raise InputError(f"{what} {path}: there is no such file; build or name it before the cluster starts")

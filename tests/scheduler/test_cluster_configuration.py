@@ -85,7 +85,7 @@ def test_settings_replace_those_generated_whatever_their_case() -> None:
     assert text.endswith("\nPartitionName=x Nodes=n1\n")
 
 
-@pytest.mark.parametrize(("nodes", "given", "expected"), [(4, None, 5), (400, None, 100), (400, 2, 2)])
+@pytest.mark.parametrize(("nodes", "given", "expected"), [(4, None, 5), (400, None, 100), (400, 7, 7)])
 def test_a_requeued_job_waits_as_long_as_a_launch_may_take(nodes: int, given: int | None, expected: int) -> None:
     options = replace(TWO, nodes=nodes, requeue_delay=given)
     layout = replace(LAYOUT, ports=dict.fromkeys(["slurmctld", *node_names(nodes)], 1))

@@ -36,7 +36,7 @@ def test_other_sizes_are_refused_in_one_line(text: str) -> None:
         {"cpus_per_node": 0},
         {"memory_per_node": 1},
         {"gpus_per_node": -1},
-        {"requeue_delay": 0},
+        {"requeue_delay": 4},
         {"spank_plugin": Path("nowhere/x.so")},
         {"job_submit": Path("nowhere/job_submit.lua")},
         {"settings": {"KillWait": "1\nSlurmUser=other"}},
