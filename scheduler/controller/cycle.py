@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from scheduler.controller.acting import Hands
 from scheduler.controller.deciding import Intent, Site, decide
-from scheduler.controller.journal import CLOSED, Journal
-from scheduler.slurm.seam import Slurm, SlurmError
+from scheduler.controller.events import Event, Say, event
+from scheduler.controller.journal import CLOSED, HAND_OVER, RUNNING, Journal, Plan
+from scheduler.slurm.seam import Job, Slurm, SlurmError, SlurmUnreachableError
 
 
 @dataclass
@@ -23,17 +25,20 @@ class Controller:
         Its journal.
     site : Site
         What to decide by; may be replaced between cycles.
-    say : callable
-        Takes one line about each thing that was done or refused.
+    say : Say
+        Takes an event for each thing that was done or refused.
     dry_run : bool
         Decide and say, but do nothing.
+    stopping : callable
+        Asked between steps whether to end now.
     """
 
     slurm: Slurm
     journal: Journal
     site: Site
-    say: Callable[[str], None]
+    say: Say
     dry_run: bool = False
+    stopping: Callable[[], bool] = lambda: False
     _said: set[int] = field(default_factory=set)
 
     def cycle(self, now: float) -> tuple[Intent, ...]:
@@ -52,28 +57,75 @@ class Controller:
         Raises
         ------
         SlurmError
-            Where the cluster cannot be observed; nothing has been done then.
+            Where the cluster cannot be observed, or is lost on the way; plans go on in a later cycle.
+        sqlite3.Error
+            Where the journal cannot be read or written; what it does not hold was not begun.
         """
+        began = time.perf_counter()
         nodes, jobs = self.slurm.nodes(), self.slurm.jobs()
+        observed = time.perf_counter()
         intents = decide(self.site, now, nodes, jobs, self.journal.open_plans())
+        seconds = time.perf_counter() - observed
         if self.dry_run:
+            self._say_what_would_be(intents)
+        else:
             for intent in intents:
-                if intent.plan.job not in self._said:
-                    self._said.add(intent.plan.job)
-                    self.say(f"would: {intent.explanations[intent.plan.job]}")
-            return intents
+                self.journal.begin(intent.plan, intent.explanations)
+                self.say(_decided("decided", "", intent))
+            self._act(now, {job.id: job for job in jobs})
+        self._say_cycle(time.perf_counter() - began, seconds, len(intents))
+        return intents
+
+    def _say_what_would_be(self, intents: tuple[Intent, ...]) -> None:
         for intent in intents:
-            self.journal.begin(intent.plan, intent.explanations)
-            self.say(intent.explanations[intent.plan.job])
-        by_id = {job.id: job for job in jobs}
+            if intent.plan.job not in self._said:
+                self._said.add(intent.plan.job)
+                self.say(_decided("would_decide", "would: ", intent))
+
+    def _act(self, now: float, jobs: Mapping[int, Job]) -> None:
         hands = Hands(self.slurm, self.journal)
         for plan in self.journal.open_plans():
+            if self.stopping():
+                return
             try:
-                moved = hands.step(plan, now, by_id)
+                moved = hands.step(plan, now, jobs)
+            except SlurmUnreachableError:
+                raise
             except SlurmError as error:
-                self.say(f"job {plan.job}: {plan.state} will be tried again: {error}")
+                text = f"job {plan.job}: {plan.state} will be tried again: {error}"
+                self.say(event("step_refused", text, job=plan.job, state=plan.state, reason=str(error)))
                 continue
             if moved.state != plan.state:
-                done = "closed, its reservation is gone" if moved.state == CLOSED else f"{plan.state} -> {moved.state}"
-                self.say(f"job {plan.job}: {done}")
-        return intents
+                self.say(_moved(plan, moved, jobs.get(plan.job)))
+
+    def _say_cycle(self, seconds: float, decision_seconds: float, decided: int) -> None:
+        plans = len(self.journal.open_plans())
+        text = f"a cycle of {seconds:.3f} s, {plans} open plans"
+        fields = {"seconds": round(seconds, 6), "decision_seconds": round(decision_seconds, 6)}
+        self.say(event("cycle", text, **fields, decided=decided, open_plans=plans))
+
+
+def _decided(name: str, prefix: str, intent: Intent) -> Event:
+    plan = intent.plan
+    return event(
+        name,
+        prefix + intent.explanations[plan.job],
+        job=plan.job,
+        reservation=plan.reservation,
+        nodes=len(plan.nodes),
+        victims=[victim.job for victim in plan.victims],
+        lost_node_seconds=round(intent.lost, 3),
+        delay_seconds=round(plan.start - plan.made, 3),
+    )
+
+
+def _moved(plan: Plan, moved: Plan, job: Job | None) -> Event:
+    common = {"job": plan.job, "reservation": plan.reservation, "before": plan.state, "state": moved.state}
+    if moved.state == CLOSED:
+        return event("plan_closed", f"job {plan.job}: closed, its reservation is gone", **common)
+    more: dict[str, object] = {}
+    if moved.state == HAND_OVER:
+        more["lost_node_seconds"] = round(sum(victim.loss for victim in plan.victims), 3)
+    if moved.state == RUNNING and job is not None and job.start is not None and job.submit is not None:
+        more["latency_seconds"] = round(job.start - job.submit, 3)
+    return event("plan_moved", f"job {plan.job}: {plan.state} -> {moved.state}", **common, **more)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 
 from cosim.policies import policy as policy_of
 from scheduler.controller.cycle import Controller
 from scheduler.controller.deciding import Site
+from scheduler.controller.events import DEBUG, Event, event
 from scheduler.controller.journal import Journal
 from scheduler.policy import PolicyFile, load
 from scheduler.slurm.opening import open_slurm
@@ -20,9 +21,12 @@ from scheduler.slurm.seam import SlurmError
 from traces.errors import InputError
 
 
-def say(line: str) -> None:
+def _say(event: Event) -> None:
     """Write one line of the log as JSON: what comes from a job cannot break out of it."""
-    print(json.dumps({"time": round(time.time(), 3), "message": line}), file=sys.stderr, flush=True)
+    if event.level == DEBUG:
+        return
+    line = {"time": round(time.time(), 3), "level": event.level, "event": event.name, "message": event.message}
+    print(json.dumps({**line, **event.fields}), file=sys.stderr, flush=True)
 
 
 def run(policy_file: Path | None, journal_file: Path, interval: float, *, dry_run: bool, once: bool) -> None:
@@ -52,8 +56,8 @@ def run(policy_file: Path | None, journal_file: Path, interval: float, *, dry_ru
     name = slurm.configuration().get("clustername", "")
     site = Site(name, load(policy_file) if policy_file else None, policy_of("dp"))
     journal_file.parent.mkdir(parents=True, exist_ok=True)
-    controller = Controller(slurm, Journal(journal_file), site, say, dry_run)
-    stop, reload = Event(), Event()
+    controller = Controller(slurm, Journal(journal_file), site, _say, dry_run)
+    stop, reload = threading.Event(), threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
     signal.signal(signal.SIGHUP, lambda *_: reload.set())
@@ -66,7 +70,7 @@ def run(policy_file: Path | None, journal_file: Path, interval: float, *, dry_ru
         except SlurmError as error:
             if once:
                 raise
-            say(f"the cluster cannot be observed, the next cycle tries again: {error}")
+            _say(event("slurm_lost", f"the next cycle tries again: {error}", reason=str(error)))
         if once:
             return
         stop.wait(interval)
@@ -78,7 +82,7 @@ def _reloaded(path: Path | None, last: PolicyFile | None) -> PolicyFile | None:
     try:
         found = load(path)
     except InputError as error:
-        say(f"the last good policy stays in force: {error}")
+        _say(event("policy_kept", f"the last good policy stays in force: {error}", reason=str(error)))
         return last
-    say(f"policy read from {path}")
+    _say(event("policy_read", f"policy read from {path}", policy=str(path)))
     return found

@@ -10,6 +10,7 @@ import pytest
 from cosim.policies import policy
 from scheduler.controller.cycle import Controller
 from scheduler.controller.deciding import Site
+from scheduler.controller.events import DEBUG, Event
 from scheduler.controller.journal import CLOSED, STATES, Journal, Plan
 from scheduler.policy import load
 from scheduler.slurm.fake import FakeSlurm
@@ -44,7 +45,11 @@ class Room:
 
     def start_controller(self, *, dry_run: bool = False) -> None:
         self.journal = Journal(self._journal)
-        self.controller = Controller(self.slurm, self.journal, self.site, self.said.append, dry_run)
+        self.controller = Controller(self.slurm, self.journal, self.site, self._say, dry_run)
+
+    def _say(self, event: Event) -> None:
+        if event.level != DEBUG:
+            self.said.append(event.message)
 
     def batch(self, nodes: int, time_limit: float = 3600, **options: str) -> int:
         named = {name.replace("_", "-"): value for name, value in options.items()}
