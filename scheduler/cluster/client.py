@@ -1,8 +1,4 @@
-"""What is asked of a cluster's Slurm while it comes up: whether its nodes are idle, and its name in the accounting.
-
-It is no way in for anything else: jobs and nodes are read and changed through `scheduler.slurm`. The one command read
-here is asked for single fields in a form of its own (`sinfo --format`), which is the same in every release.
-"""
+"""How a cluster of ours is talked to: the environment for Slurm's commands, and the seam with it."""
 
 from __future__ import annotations
 
@@ -11,7 +7,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from scheduler.cluster.executables import SYSTEM_PATH
+from scheduler.slurm.accounting import Accounting
+from scheduler.slurm.commands import CommandSlurm
+from scheduler.slurm.seam import Slurm, SlurmError
+
 _MISLEADING = ("SLURM_", "SLURMD_", "SLURMCTLD", "SINFO_", "SQUEUE_", "SACCT_")  # variables that change answers
+_BASE = frozenset({"down", "idle", "allocated", "mixed", "error", "future", "unknown"})  # sinfo(1), "NODE STATE CODES"
 _PATIENCE = 10.0  # a client that slurmctld has not answered by then is given up [s]
 
 
@@ -76,49 +78,52 @@ def _without_slurm(variables: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in variables.items() if not name.startswith(_MISLEADING)}
 
 
-def node_states(sinfo: str, slurm_conf: Path) -> dict[str, str]:
-    """Ask slurmctld for the state of each node.
+def slurm(slurm_conf: Path) -> CommandSlurm:
+    """Return the seam's way to this cluster.
 
     Parameters
     ----------
-    sinfo : str
-        The command's path.
     slurm_conf : Path
         The cluster's configuration.
 
     Returns
     -------
-    dict of str to str
-        Slurm's word for the state by node, such as `idle` or `down*`; empty where slurmctld does not answer.
+    CommandSlurm
+        Nothing was asked of it yet.
     """
-    try:
-        answer = run([sinfo, "--noheader", "--Node", "--format=%N %T"], slurm_conf)
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
-    if answer.returncode != 0:
-        return {}
-    return dict(line.split(maxsplit=1) for line in answer.stdout.splitlines() if " " in line.strip())
+    return CommandSlurm(_for_the_seam(slurm_conf), timeout=_PATIENCE)
 
 
-def add_cluster(sacctmgr: str, slurm_conf: Path, name: str) -> str:
-    """Make the cluster known to slurmdbd, which slurmctld needs before it starts.
+def accounting(slurm_conf: Path) -> Accounting:
+    """Return the seam's way to this cluster's accounting; see `slurm`."""
+    return Accounting(_for_the_seam(slurm_conf))
+
+
+def _for_the_seam(slurm_conf: Path) -> dict[str, str]:
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *SYSTEM_PATH))  # where `executables` looks, too
+    return {**environment(slurm_conf), "PATH": path}
+
+
+def node_states(slurm: Slurm) -> dict[str, frozenset[str]]:
+    """Ask slurmctld for the states of each node.
 
     Parameters
     ----------
-    sacctmgr : str
-        The command's path.
-    slurm_conf : Path
-        The cluster's configuration.
-    name : str
-        The cluster's name.
+    slurm : Slurm
+        The cluster.
 
     Returns
     -------
-    str
-        Empty, or why it was refused.
+    dict of str to frozenset of str
+        Slurm's words for the state and its flags by node, such as `down` and `not_responding`; empty where slurmctld
+        does not answer.
     """
     try:
-        answer = run([sacctmgr, "--immediate", "--quiet", "add", "cluster", name], slurm_conf)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return "" if answer.returncode == 0 else (answer.stderr or answer.stdout).strip() or f"status {answer.returncode}"
+        return {node.name: node.states for node in slurm.nodes()}
+    except SlurmError:
+        return {}
+
+
+def in_words(states: frozenset[str] | None) -> str:
+    """Return a node's states as people read them, the base state first: `idle`, `down+not_responding`."""
+    return "+".join(sorted(states, key=lambda word: (word not in _BASE, word))) if states else "silent"

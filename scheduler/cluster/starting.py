@@ -27,6 +27,7 @@ from scheduler.cluster.layout import (
 from scheduler.cluster.options import Options, chosen_directory
 from scheduler.cluster.ports import free_ports
 from scheduler.cluster.stopping import end_all
+from scheduler.slurm.seam import SlurmError
 
 _ATTEMPTS = 3
 _LOOK_EVERY = 0.05  # [s]
@@ -157,9 +158,10 @@ class _Up:
         self.wait(MARIADBD, lambda: _answers(layout.database_socket))
         self.start(SLURMDBD)
         self.wait(SLURMDBD, lambda: _listens(layout.ports[SLURMDBD]))
-        refused = client.add_cluster(self.programs["sacctmgr"], layout.slurm_conf, configuration.CLUSTER)
-        if refused:
-            raise daemons.failure(SLURMDBD, layout.directory, f"did not take the cluster's name: {refused}")
+        try:
+            client.accounting(layout.slurm_conf).add_cluster(configuration.CLUSTER)
+        except SlurmError as error:
+            raise daemons.failure(SLURMDBD, layout.directory, f"did not take the cluster's name: {error}") from None
 
     def wait(self, name: str, ready: Callable[[], bool]) -> None:
         """Wait until a daemon is ready, and fail at once where any has ended."""
@@ -186,18 +188,19 @@ class _Up:
         self.wait(SLURMCTLD, lambda: _listens(layout.ports[SLURMCTLD]))
         seconds = self.options.timeout or _WAIT + _WAIT_PER_NODE * self.options.nodes
         until = time.monotonic() + seconds
+        slurm = client.slurm(layout.slurm_conf)
         while True:
             self.check_all_run()
-            states = client.node_states(self.programs["sinfo"], layout.slurm_conf)
-            late = [name for name in node_names(self.options.nodes) if states.get(name) != "idle"]
+            states = client.node_states(slurm)
+            late = [name for name in node_names(self.options.nodes) if states.get(name) != {"idle"}]
             if not late:
                 return
-            refused = next((name for name in late if states.get(name, "").startswith("inval")), None)
+            refused = next((name for name in late if "invalid_reg" in states.get(name, ())), None)
             if refused is not None:
                 raise daemons.failure(SLURMCTLD, layout.directory, f"takes {refused} as invalid")
             if time.monotonic() > until:
                 who = late[0] if states else SLURMCTLD
-                what = f"is {states.get(who, 'silent')} and not idle" if states else "did not answer"
+                what = f"is {client.in_words(states.get(who))} and not idle" if states else "did not answer"
                 raise daemons.failure(who, layout.directory, f"{what} after {seconds:g} s")
             time.sleep(_LOOK_EVERY)
 

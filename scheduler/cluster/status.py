@@ -28,7 +28,8 @@ class DaemonStatus:
     port : int or None
         Its TCP port.
     node_state : str
-        For a slurmd: slurmctld's word for its node, such as `idle`; empty where slurmctld does not answer.
+        For a slurmd: slurmctld's words for its node, such as `idle` or `down+not_responding`; empty where slurmctld
+        does not answer.
     log : str
         Its log, relative to the cluster's directory.
     """
@@ -86,15 +87,13 @@ class Status:
         }
 
 
-def status(directory: Path | None = None, *, sinfo: str = "sinfo") -> Status:
+def status(directory: Path | None = None) -> Status:
     """Look at the cluster in a directory, without changing anything.
 
     Parameters
     ----------
     directory : Path, optional
         The cluster's directory; by default the user's.
-    sinfo : str
-        The command that slurmctld is asked with.
 
     Returns
     -------
@@ -111,7 +110,7 @@ def status(directory: Path | None = None, *, sinfo: str = "sinfo") -> Status:
     if known is None:
         return Status(chosen, "absent")
     answers = any(one.name == SLURMCTLD and one.process and processes.alive(one.process) for one in known.daemons)
-    nodes = client.node_states(sinfo, chosen / "slurm.conf") if answers else {}
+    nodes = client.node_states(client.slurm(chosen / "slurm.conf")) if answers else {}
     daemons = tuple(_daemon(daemon, nodes, chosen) for daemon in known.daemons)
     pids = {daemon.pid for daemon in daemons}
     # slurmctld runs its scripts through a child that belongs to it and needs no mention.
@@ -122,7 +121,7 @@ def status(directory: Path | None = None, *, sinfo: str = "sinfo") -> Status:
     return Status(chosen, state, known.slurm, known.accounting, daemons, others)
 
 
-def _daemon(daemon: record.Daemon, nodes: dict[str, str], directory: Path) -> DaemonStatus:
+def _daemon(daemon: record.Daemon, nodes: dict[str, frozenset[str]], directory: Path) -> DaemonStatus:
     runs = daemon.process is not None and processes.alive(daemon.process)
     kind = "log" if (directory / "log" / f"{daemon.name}.log").exists() else "out"
     return DaemonStatus(
@@ -130,6 +129,6 @@ def _daemon(daemon: record.Daemon, nodes: dict[str, str], directory: Path) -> Da
         state=RUNNING if runs else NEVER if daemon.process is None else GONE,
         pid=daemon.process.pid if daemon.process is not None and runs else None,
         port=daemon.port,
-        node_state=nodes.get(daemon.name, ""),
+        node_state=client.in_words(nodes[daemon.name]) if daemon.name in nodes else "",
         log=f"log/{daemon.name}.{kind}",
     )

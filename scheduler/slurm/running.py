@@ -40,6 +40,8 @@ _MEDDLING = (
     "SLURM_TIME_FORMAT",
     "SLURM_JSON",
 )
+# What a job or another cluster's user has set means that other cluster, where a configuration is named.
+_ANOTHER_CLUSTERS = ("SLURM_", "SLURMD_", "SLURMCTLD")
 _SET = {
     "LC_ALL": "C",
     "SLURM_TIME_FORMAT": "%s",  # POSIX seconds wherever a time is printed as text
@@ -65,7 +67,8 @@ class Runner:
 
     def environment(self) -> dict[str, str]:
         """Return the environment in which commands print for machines."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(_MEDDLING)}
+        unwanted = (*_MEDDLING, *_ANOTHER_CLUSTERS) if "SLURM_CONF" in self.extra else _MEDDLING
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
         return kept | dict(self.extra) | _SET
 
     def run(

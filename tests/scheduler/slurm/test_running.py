@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scheduler.slurm import running
+from scheduler.slurm.accounting import Accounting
 from scheduler.slurm.commands import CommandSlurm
 from scheduler.slurm.running import Runner
 from scheduler.slurm.seam import Reservation, SlurmError, SlurmUnreachableError, Submission
@@ -203,3 +204,22 @@ def test_a_reservation_that_cannot_be_is_an_error(commands, reservation):
 def test_a_signal_has_a_plain_name(commands, name):
     with pytest.raises(SlurmError, match="is no signal"):
         CommandSlurm().signal(5, name)
+
+
+def test_with_a_configuration_of_its_own_no_variable_of_another_clusters_job_counts(commands, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_CONF_SERVER", "elsewhere")
+    commands("squeue", "env")
+    own = Runner({"SLURM_CONF": "/a/slurm.conf"}).run("list jobs", ["squeue"]).decode()
+    assert "SLURM_CONF=/a/slurm.conf\n" in own
+    assert "SLURM_JOB_ID" not in own and "SLURM_CONF_SERVER" not in own
+    assert "SLURM_JOB_ID=7\n" in Runner().run("list jobs", ["squeue"]).decode()
+
+
+def test_the_accounting_is_asked_with_names_alone(commands):
+    folder = commands("sacctmgr", SAY)
+    Accounting().add_qos("urgent", preempts=("normal", "low"), priority=9)
+    assert _arguments(folder)[2:] == ["add", "qos", "urgent", "Priority=9", "Preempt=normal,low"]
+    for name in ("a b", "", "--help", "x\n", "a;b"):
+        with pytest.raises(SlurmError, match="change the accounting: .* is no name of letters"):
+            Accounting().permit_qos("root", (name,), "normal")
