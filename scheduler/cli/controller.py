@@ -23,23 +23,37 @@ def controller(
     interval: Annotated[str, typer.Option(metavar="TIME", help="From one look at the queue to the next.")] = "1s",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     once: Annotated[bool, typer.Option("--once", help="Look once, and end.")] = False,
+    metrics: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="Let Prometheus scrape on 127.0.0.1:PORT, 0 for a free one; by default nothing listens.",
+        ),
+    ] = None,
+    log_level: Annotated[
+        str, typer.Option(metavar="LEVEL", help="The least that is logged: debug, info, warning or error.")
+    ] = "info",
 ) -> None:
     """Watch the queue, and make room for on-demand jobs where the least is lost.
 
     Runs until SIGTERM. What it means to do is in the journal before it does it: after a crash it goes on from there.
     The log goes to standard error, one JSON object a line.
     """
-    from scheduler.controller.running import run  # noqa: PLC0415 - numba and pydantic take a second to import
+    from scheduler.controller.log import LEVELS  # noqa: PLC0415 - numba and pydantic take a second to import
+    from scheduler.controller.running import Settings, run  # noqa: PLC0415
     from scheduler.slurm.seam import SlurmError  # noqa: PLC0415
     from traces.durations import parse_duration  # noqa: PLC0415
     from traces.errors import InputError  # noqa: PLC0415
 
+    if log_level not in LEVELS:
+        raise InputError(f"--log-level {log_level!r} does not exist: accepted are {', '.join(LEVELS)}")
+    seconds = max(0.05, parse_duration(interval))
     try:
-        run(policy, journal, max(0.05, parse_duration(interval)), dry_run=dry_run, once=once)
+        run(Settings(policy, journal, seconds, dry_run, once, metrics, log_level))
     except SlurmError as error:
         raise InputError(str(error)) from None
-    except OSError as error:
-        raise InputError(f"--journal {journal}: {error.strerror or error}") from None
 
 
 def explain(

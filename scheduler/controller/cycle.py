@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -99,10 +100,10 @@ class Controller:
                 self.say(_moved(plan, moved, jobs.get(plan.job)))
 
     def _say_cycle(self, seconds: float, decision_seconds: float, decided: int) -> None:
-        plans = len(self.journal.open_plans())
-        text = f"a cycle of {seconds:.3f} s, {plans} open plans"
+        plans = Counter(plan.state for plan in self.journal.open_plans())
+        text = f"a cycle of {seconds:.3f} s, {plans.total()} open plans"
         fields = {"seconds": round(seconds, 6), "decision_seconds": round(decision_seconds, 6)}
-        self.say(event("cycle", text, **fields, decided=decided, open_plans=plans))
+        self.say(event("cycle", text, **fields, decided=decided, open_plans=dict(plans)))
 
 
 def _decided(name: str, prefix: str, intent: Intent) -> Event:

@@ -30,12 +30,12 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "started": Kind(
-        INFO, "The controller watches the cluster.", ("cluster", "policy", "journal", "interval", "dry_run", "pid")
+        INFO, "The controller watches the cluster.", ("policy", "journal", "interval", "dry_run", "pid", "version")
     ),
     "stopped": Kind(INFO, "It has ended as it was told to; open plans go on at the next start.", ("open_plans",)),
     "cycle": Kind(
         DEBUG,
-        "A cycle is over. `seconds` is all of it, `decision_seconds` the policy's part.",
+        "A cycle went well. `seconds` is all of it, `decision_seconds` the policy's part; `open_plans` by state.",
         ("seconds", "decision_seconds", "decided", "open_plans"),
     ),
     "decided": Kind(
@@ -68,17 +68,18 @@ KINDS: Mapping[str, Kind] = {
     "journal_lost": Kind(
         ERROR,
         "The journal cannot be written (a full disk, say). Nothing is done until it can. Said once.",
-        ("journal", "reason"),
+        ("reason",),
     ),
-    "journal_back": Kind(INFO, "The journal can be written again, and the plans go on.", ("journal", "seconds")),
+    "journal_back": Kind(INFO, "The journal can be written again, and the plans go on.", ("seconds",)),
     "policy_read": Kind(INFO, "A policy file was read at SIGHUP, and is in force.", ("policy",)),
     "policy_kept": Kind(WARNING, "A policy file is bad; the last good one stays in force.", ("policy", "reason")),
     "metrics_served": Kind(INFO, "Prometheus may scrape here.", ("address",)),
     "failed": Kind(
         ERROR,
-        "A defect of Tierwise's own ended a cycle; the next one tries again. Please report it.",
-        ("reason", "where"),
+        "A defect of Tierwise's own ended a cycle; the next one tries again. Said once a place. Please report it.",
+        ("reason",),
     ),
+    "recovered": Kind(INFO, "Cycles go well again after such a defect.", ("seconds",)),
 }
 """All events by name."""
 

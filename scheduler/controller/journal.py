@@ -22,6 +22,8 @@ RESERVE, SIGNAL, REQUEUE, HAND_OVER, RUNNING, CLOSED = (
 
 STATES = (RESERVE, SIGNAL, REQUEUE, HAND_OVER, RUNNING, CLOSED)
 
+_PROBE = 256 << 10  # a plan with all of 4,392 nodes and 1,000 explanations takes about that [bytes]
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS plans (
     job INTEGER NOT NULL,
@@ -139,10 +141,26 @@ class Journal:
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield self._database
+            self._database.execute("COMMIT")
         except BaseException:
-            self._database.execute("ROLLBACK")
+            # After some errors SQLite has rolled back by itself; after others, a full disk at COMMIT among them, not.
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
             raise
-        self._database.execute("COMMIT")
+
+    def probe(self) -> None:
+        """Write as much as a large plan takes, and take it away again.
+
+        Raises
+        ------
+        sqlite3.Error
+            Where the journal cannot be written now: the disk is full, say.
+        """
+        with self._transaction() as database:
+            database.execute("CREATE TABLE IF NOT EXISTS probe (filler BLOB)")
+            database.execute("INSERT INTO probe VALUES (zeroblob(?))", (_PROBE,))
+        with self._transaction() as database:
+            database.execute("DELETE FROM probe")
 
     def begin(self, plan: Plan, explanations: dict[int, str]) -> None:
         """Write a new plan, and why each job it touches was chosen or spared, in one transaction."""
