@@ -36,7 +36,7 @@ class Metrics:
     """
 
     def __init__(self, version: str) -> None:
-        self._registry = registry = CollectorRegistry()
+        self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         Info("tierwise_build", "What runs here.", registry=registry).info(
             {"version": version, "python": platform.python_version()}
@@ -152,7 +152,7 @@ class Metrics:
             Where the port is taken.
         """
         try:
-            server, thread = start_http_server(port, addr=ADDRESS, registry=self._registry)
+            server, thread = start_http_server(port, addr=ADDRESS, registry=self.registry)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"--metrics {port}: {ADDRESS}:{port} cannot be listened on: {reason}") from None

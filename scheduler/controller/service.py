@@ -130,8 +130,10 @@ class Service:
             site = Site(cluster, self.policy, policy_of("dp"))
             stopping = self.signals.stopping
             self._controller = Controller(self.slurm, self.journal, site, self.say, self.dry_run, stopping)
+        if self._slurm_outage.lasts:
+            self.slurm.nodes(), self.slurm.jobs()  # so that its return is said before what is done then
+            self._slurm_outage.over()
         self._controller.cycle(time.time())
-        self._slurm_outage.over()
         self._defect.over()
         if self.lock is not None:
             self.lock.beat()
