@@ -16,6 +16,9 @@ from scheduler.cluster.options import REQUEUE_DELAYS, Options
 CLUSTER, PARTITION = "tierwise", "batch"
 """Names of the cluster and of its one partition, whose nodes are given to one job at a time."""
 
+SCHEDULER_PARAMETERS = "bf_interval=1,bf_resolution=1,bf_continue,sched_interval=1,batch_sched_delay=0"
+"""Every second, to the second, and at once on submission: who waits for a test waits for these."""
+
 _CGROUPS_CAN_BE_DISABLED = (24, 5, 0)  # cgroup.conf(5) documents CgroupPlugin=disabled from here on
 _LAUNCHES_PER_SECOND = 4  # nodes that one core launches a step on, with room: srun -N400 takes half a minute on two
 
@@ -70,8 +73,7 @@ def _parameters(options: Options, layout: Layout) -> dict[str, str]:
         "SelectType": "select/cons_tres",
         "SelectTypeParameters": "CR_Core",
         "SchedulerType": "sched/backfill",
-        # Every second, to the second, and at once on submission: who waits for a test waits for these.
-        "SchedulerParameters": "bf_interval=1,bf_resolution=1,bf_continue,sched_interval=1,batch_sched_delay=0",
+        "SchedulerParameters": SCHEDULER_PARAMETERS,
         "JobRequeue": "1",
         "ReturnToService": "2",
         "KillWait": "2",

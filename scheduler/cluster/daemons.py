@@ -73,6 +73,7 @@ def _database_arguments(layout: Layout) -> tuple[str, ...]:
     return (
         "--no-defaults",  # it must come first, and keeps the files under /etc out
         f"--datadir={layout.database}",
+        _temporary(layout),
         f"--socket={layout.database_socket}",
         f"--pid-file={layout.database / 'mariadb.pid'}",
         f"--user={layout.user}",
@@ -82,6 +83,11 @@ def _database_arguments(layout: Layout) -> tuple[str, ...]:
         "--innodb-lock-wait-timeout=900",  # what slurmdbd asks for (Slurm's accounting guide)
         "--loose-debug-no-sync",  # the data lives as long as the cluster, and starting takes half as long
     )
+
+
+def _temporary(layout: Layout) -> str:
+    # MariaDB clears its folder for temporary tables when it starts: in one shared with others, it takes theirs away.
+    return f"--tmpdir={layout.run}"
 
 
 def install_database(layout: Layout, programs: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -103,6 +109,7 @@ def install_database(layout: Layout, programs: Mapping[str, str]) -> subprocess.
         programs["mariadb-install-db"],
         "--no-defaults",
         f"--datadir={layout.database}",
+        _temporary(layout),
         f"--user={layout.user}",
         "--auth-root-authentication-method=socket",
         f"--auth-root-socket-user={layout.user}",

@@ -192,7 +192,7 @@ class _Up:
         while True:
             self.check_all_run()
             states = client.node_states(slurm)
-            late = [name for name in node_names(self.options.nodes) if states.get(name) != {"idle"}]
+            late = [name for name in node_names(self.options.nodes) if states.get(name) != frozenset({"idle"})]
             if not late:
                 return
             refused = next((name for name in late if "invalid_reg" in states.get(name, ())), None)

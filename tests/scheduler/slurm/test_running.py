@@ -221,5 +221,5 @@ def test_the_accounting_is_asked_with_names_alone(commands):
     Accounting().add_qos("urgent", preempts=("normal", "low"), priority=9)
     assert _arguments(folder)[2:] == ["add", "qos", "urgent", "Priority=9", "Preempt=normal,low"]
     for name in ("a b", "", "--help", "x\n", "a;b"):
-        with pytest.raises(SlurmError, match="change the accounting: .* is no name of letters"):
+        with pytest.raises(SlurmError, match=r"change the accounting: .* is no name of letters"):
             Accounting().permit_qos("root", (name,), "normal")
