@@ -71,14 +71,19 @@ def running_release() -> Version | None:
     return Version(int(match[1]), int(match[2]), int(match[3])) if match and done.returncode == 0 else None
 
 
+def slurm_conf() -> Path:
+    """Return the slurm.conf that Slurm reads here, whether it exists or not."""
+    named = os.environ.get("SLURM_CONF")
+    confs = [Path(named)] if named else [Path(folder) / "slurm.conf" for folder in _CONF_FOLDERS]
+    return next((path for path in confs if path.is_file()), confs[0])
+
+
 def default_plugstack() -> Path:
     """Return the plugstack.conf that Slurm reads here, whether it exists or not."""
-    conf = os.environ.get("SLURM_CONF")
-    confs = [Path(conf)] if conf else [Path(folder) / "slurm.conf" for folder in _CONF_FOLDERS]
-    slurm_conf = next((path for path in confs if path.is_file()), confs[0])
-    text = (read_file(slurm_conf) or b"").decode("utf-8", "surrogateescape")
+    conf = slurm_conf()
+    text = (read_file(conf) or b"").decode("utf-8", "surrogateescape")
     named = _PLUGSTACK.search(text)
-    return Path(named[1]) if named else slurm_conf.parent / "plugstack.conf"
+    return Path(named[1]) if named else conf.parent / "plugstack.conf"
 
 
 def plugin_lines(text: str) -> list[str]:

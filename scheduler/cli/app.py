@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from scheduler import __version__
-from scheduler.cli import cluster, controller, decide, plugin, policy, replay, service, snapshot, trace
+from scheduler.cli import cluster, controller, decide, doctor, plugin, policy, replay, service, snapshot, trace
 from traces.errors import InputError
 
 EXIT_OK, EXIT_USAGE, EXIT_INTERRUPTED = 0, 2, 130
@@ -35,6 +35,7 @@ app.add_typer(cluster.app, name="cluster")
 app.command("controller")(controller.controller)
 app.command("explain")(controller.explain)
 app.add_typer(service.app, name="service")
+app.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
 
 
 def _version(asked: bool) -> None:

@@ -18,7 +18,7 @@ _RESERVATION = re.compile(
     r"ReservationName=(.*?) StartTime=(\d+) EndTime=(\d+) Duration=\S+ Nodes=(\S+) NodeCnt=\d+ "
     r".*? Users=(\S+) Groups=.*"
 )
-_PARAMETER = re.compile(r"(\w+)\s*= (.*)")
+_PARAMETER = re.compile(r"(\w+(?:\[\d+\])?)\s*= (.*)")  # later releases number some: Prolog[0]
 _NOTHING = "(null)"
 
 
