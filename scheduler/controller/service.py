@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosim.policies import PreemptionPolicy
 from cosim.policies import policy as policy_of
+from cosim.snapshot import Request, RunningJob, Snapshot
 from scheduler.controller.cycle import Controller
 from scheduler.controller.deciding import Site
 from scheduler.controller.events import Say, event
@@ -127,7 +129,7 @@ class Service:
             self._journal_outage.over()
         if self._controller is None:
             cluster = self.slurm.configuration().get("clustername", "")
-            site = Site(cluster, self.policy, policy_of("dp"))
+            site = Site(cluster, self.policy, _warmed(policy_of("dp")))
             stopping = self.signals.stopping
             self._controller = Controller(self.slurm, self.journal, site, self.say, self.dry_run, stopping)
         if self._slurm_outage.lasts:
@@ -165,6 +167,13 @@ class Service:
                     self._controller.site = replace(self._controller.site, policy=self.policy)
                 self.say(event("policy_read", f"policy read from {path}", policy=str(path)))
         self.notify.ready(self._status)
+
+
+def _warmed(decider: PreemptionPolicy) -> PreemptionPolicy:
+    # Loading what is compiled takes most of a second, which the first on-demand job would have to wait.
+    jobs = (RunningJob("1", 1, 0.0, 10.0), RunningJob("2", 2, 0.0, 20.0, checkpoint_interval=1.0))
+    decider.decide(Snapshot.of(0.0, 0, jobs), Request(2, 1.0))
+    return decider
 
 
 def _where(error: Exception) -> str:
