@@ -1,18 +1,18 @@
 """Slurm's JSON documents: read fast, checked in form, and turned into the seam's words by the shape they say they have.
 
-pydantic's parser with a type for the fields wanted takes 0.2 to 0.3 s for 11,000 jobs (36 to 45 MB) where Python's
-takes 1 s: what has no type is skipped, and most of a document is cores. The shapes are `shape_plain` and
-`shape_parser`.
+msgspec with a structure for the fields wanted reads 11,000 jobs (29 to 62 MB) three to four times as fast as pydantic
+did with the same fields, and ten times as fast as Python's parser: what has no field is skipped, and most of a document
+is cores and numbers. The shapes are `shape_plain` and `shape_parser`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
-from typing_extensions import TypedDict
+import msgspec
 
 from scheduler.slurm import shape_parser, shape_plain
 from scheduler.slurm.raw import RawJob, RawNode, RawReservation, Shape
@@ -20,32 +20,34 @@ from scheduler.slurm.running import one_line
 from scheduler.slurm.seam import Job, Node, Reservation, SlurmError
 
 
-class _Head(TypedDict, total=False):
-    meta: dict[str, Any]
-    errors: list[Any] | None
+class Head(msgspec.Struct, gc=False):
+    """What each document says of itself."""
+
+    meta: dict[str, Any] | None = None
+    errors: list[Any] | None = None
 
 
-class Jobs(_Head):
+class Jobs(Head, kw_only=True):
     """What `squeue --json` prints."""
 
-    jobs: list[RawJob]
+    jobs: list[RawJob] | None = None
 
 
-class Nodes(_Head):
+class Nodes(Head, kw_only=True):
     """What `scontrol --json show nodes` prints, and 22.05's `sinfo --json`."""
 
-    nodes: list[RawNode]
+    nodes: list[RawNode] | None = None
 
 
-class Reservations(_Head):
+class Reservations(Head, kw_only=True):
     """What `scontrol --json show reservations` prints."""
 
-    reservations: list[RawReservation]
+    reservations: list[RawReservation] | None = None
 
 
 _Raw = TypeVar("_Raw")
 _Known = TypeVar("_Known")
-Document = Jobs | Nodes | Reservations | _Head
+_Document = TypeVar("_Document", bound=Head)
 
 
 def shape_of(request: str, meta: dict[str, Any]) -> Shape:
@@ -82,7 +84,7 @@ def shape_of(request: str, meta: dict[str, Any]) -> Shape:
 
 def read_shape(request: str, data: bytes) -> Shape:
     """Read which shape a document has, and nothing else of it."""
-    return _checked(request, _parsed(request, data, _Head))
+    return _checked(request, _parsed(request, data, Head))
 
 
 def read_jobs(request: str, data: bytes) -> tuple[Job, ...]:
@@ -105,23 +107,23 @@ def read_jobs(request: str, data: bytes) -> tuple[Job, ...]:
     SlurmError
         Where it is no such document, or holds an error instead.
     """
-    document = cast(Jobs, _parsed(request, data, Jobs))
+    document = _parsed(request, data, Jobs)
     shape = _checked(request, document)
-    return tuple(_converted(request, shape.jobs, document["jobs"]))
+    return tuple(_converted(request, shape.jobs, document.jobs))
 
 
 def read_nodes(request: str, data: bytes) -> tuple[Node, ...]:
     """Read what `scontrol --json show nodes` or 22.05's `sinfo --json` printed; see `read_jobs`."""
-    document = cast(Nodes, _parsed(request, data, Nodes))
+    document = _parsed(request, data, Nodes)
     shape = _checked(request, document)
-    return tuple(_converted(request, shape.nodes, document["nodes"]))
+    return tuple(_converted(request, shape.nodes, document.nodes))
 
 
 def read_reservations(request: str, data: bytes) -> tuple[Reservation, ...]:
     """Read what `scontrol --json show reservations` printed; see `read_jobs`."""
-    document = cast(Reservations, _parsed(request, data, Reservations))
+    document = _parsed(request, data, Reservations)
     shape = _checked(request, document)
-    return tuple(_converted(request, shape.reservations, document["reservations"]))
+    return tuple(_converted(request, shape.reservations, document.reservations))
 
 
 class ReportedError(SlurmError):
@@ -139,37 +141,44 @@ class ReportedError(SlurmError):
 
 
 @cache
-def _adapter(form: type) -> TypeAdapter[Document]:
-    return TypeAdapter(form)
+def _decoder(form: type[_Document]) -> msgspec.json.Decoder[_Document]:
+    return msgspec.json.Decoder(form)
 
 
-def _parsed(request: str, data: bytes, form: type) -> Document:
+def _parsed(request: str, data: bytes, form: type[_Document]) -> _Document:
+    decoder: msgspec.json.Decoder[_Document] = _decoder(form)
     try:
-        return _adapter(form).validate_json(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-    # Slurm prints a job's name as it was given, which need not be UTF-8.
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        first = str(error)
+    text = data.decode(errors="replace")
     try:
-        return _adapter(form).validate_json(data.decode(errors="replace"))
-    except ValidationError:
-        where = ".".join(str(step) for step in first["loc"])
-        reason = one_line(f"{where}: {first['msg']}" if where else first["msg"])
-        raise SlurmError(f"{request}: Slurm's JSON is not as expected: {reason}") from None
+        # Slurm prints a job's name as it was given, which need not be UTF-8.
+        return decoder.decode(text)
+    except msgspec.MsgspecError:
+        pass
+    try:
+        # Slurm may print NaN and Infinity, which are no JSON; Python's parser is slow, and takes them.
+        return msgspec.convert(json.loads(text), form)
+    except (ValueError, RecursionError):
+        raise SlurmError(f"{request}: Slurm's JSON is not as expected: {one_line(first)}") from None
 
 
-def _checked(request: str, document: Document) -> Shape:
-    for error in document.get("errors") or ():
+def _checked(request: str, document: Head) -> Shape:
+    for error in document.errors or ():
         described = error if isinstance(error, dict) else {"error": error}
         texts = [str(described[key]) for key in ("description", "error") if described.get(key)]
         raise ReportedError(request, one_line(": ".join(texts)) or "an error without a reason")
-    return shape_of(request, document.get("meta") or {})
+    return shape_of(request, document.meta or {})
 
 
 def _converted(
-    request: str, convert: Callable[[Iterable[_Raw]], list[_Known]], records: Iterable[_Raw]
+    request: str, convert: Callable[[Iterable[_Raw]], list[_Known]], records: Iterable[_Raw] | None
 ) -> list[_Known]:
+    if records is None:
+        raise SlurmError(f"{request}: Slurm's JSON is not as expected: it holds none of what was asked for")
     try:
         return convert(records)
-    except (KeyError, ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         reason = one_line(f"{type(error).__name__}: {error}")
         raise SlurmError(f"{request}: Slurm's JSON is not as expected: {reason}") from None

@@ -37,47 +37,47 @@ def job(raw: RawJob, states: States, exclusive: Exclusive) -> Job:
     """
     state, flags = states(raw)
     waits = state == "pending"
-    time_limit = limit(raw.get("time_limit"))
-    names = NODES_OF(raw.get("nodes") or "") if state in _HOLDING or flags & _HOLDING_FLAGS else ()
-    batch = bool(raw.get("batch_flag", True))
+    time_limit = limit(raw.time_limit)
+    names = NODES_OF(raw.nodes or "") if state in _HOLDING or flags & _HOLDING_FLAGS else ()
+    batch = bool(raw.batch_flag)
     # Slurm gives a job without a limit an end a year ahead, and a waiting job a forecast: neither is known.
     end_is_known = not waits and (time_limit != float("inf") or state not in _HOLDING)
     return Job(
-        id=raw["job_id"],
-        name=raw.get("name") or "",
-        user=raw.get("user_name") or "",
-        uid=raw["user_id"],
-        account=raw.get("account") or "",
-        partition=raw.get("partition") or "",
-        qos=raw.get("qos") or "",
+        id=raw.job_id,
+        name=raw.name or "",
+        user=raw.user_name or "",
+        uid=raw.user_id,
+        account=raw.account or "",
+        partition=raw.partition or "",
+        qos=raw.qos or "",
         state=state,
         flags=flags,
         nodes=names,
-        node_count=len(names) or whole(raw.get("node_count")),
-        submit=moment(raw.get("submit_time")),
-        eligible=moment(raw.get("eligible_time")),
-        start=None if waits else moment(raw.get("start_time")),
-        end=moment(raw.get("end_time")) if end_is_known else None,
+        node_count=len(names) or whole(raw.node_count),
+        submit=moment(raw.submit_time),
+        eligible=moment(raw.eligible_time),
+        start=None if waits else moment(raw.start_time),
+        end=moment(raw.end_time) if end_is_known else None,
         time_limit=time_limit,
-        requeueable=bool(raw.get("requeue")) and batch,
+        requeueable=bool(raw.requeue) and batch,
         exclusive=exclusive(raw),
-        restarts=whole(raw.get("restart_cnt")),
+        restarts=whole(raw.restart_cnt),
         # Not yet computed is not held: 0 is for that.
-        priority=whole(raw.get("priority"), 1),
-        reason=raw.get("state_reason") or "",
-        array_job_id=whole(raw.get("array_job_id")) or None,
+        priority=whole(raw.priority, 1),
+        reason=raw.state_reason or "",
+        array_job_id=whole(raw.array_job_id) or None,
         array_task=_task(raw),
-        het_job_id=whole(raw.get("het_job_id")) or None,
-        het_offset=whole(raw.get("het_job_offset")),
+        het_job_id=whole(raw.het_job_id) or None,
+        het_offset=whole(raw.het_job_offset),
         batch=batch,
-        reservation=raw.get("resv_name") or "",
-        admin_comment=raw.get("admin_comment") or "",
+        reservation=raw.resv_name or "",
+        admin_comment=raw.admin_comment or "",
     )
 
 
 def _task(raw: RawJob) -> str:
-    if not whole(raw.get("array_job_id")):
+    if not whole(raw.array_job_id):
         return ""
-    task = number(raw.get("array_task_id"))
+    task = number(raw.array_task_id)
     # "3-9%2": at most two at once, which is not part of which tasks they are.
-    return f"{task:.0f}" if task == task else (raw.get("array_task_string") or "").partition("%")[0]  # noqa: PLR0124
+    return f"{task:.0f}" if task == task else (raw.array_task_string or "").partition("%")[0]  # noqa: PLR0124

@@ -30,7 +30,7 @@ def open_slurm(way: str = "commands") -> Slurm:
         Where pyslurm is asked for and cannot be used.
     """
     if way == "commands":
-        from scheduler.slurm.commands import CommandSlurm  # noqa: PLC0415 - pydantic takes a fifth of a second
+        from scheduler.slurm.commands import CommandSlurm  # noqa: PLC0415 - only where it is wanted
 
         return CommandSlurm()
     if way == "pyslurm":

@@ -14,9 +14,9 @@ from functools import lru_cache
 
 from scheduler.slurm.hostlists import expand
 from scheduler.slurm.jobs import job
-from scheduler.slurm.raw import RawJob, RawNode, RawReservation, Shape
+from scheduler.slurm.raw import RawJob, RawNode, RawNodes, RawReservation, Shape
 from scheduler.slurm.seam import Job, Node, Reservation
-from scheduler.slurm.values import ENDED, MEBIBYTE, number, text, whole, words
+from scheduler.slurm.values import ENDED, MEBIBYTE, number, whole, words
 
 _NAME = re.compile(r"(?:data_parser/)?v0\.0\.(39|[4-9]\d)")
 _BASE = ENDED | {"pending", "running", "suspended"}
@@ -37,7 +37,8 @@ def _jobs(records: Iterable[RawJob]) -> list[Job]:
 
 
 def _state(raw: RawJob) -> tuple[str, frozenset[str]]:
-    return _split(tuple(raw["job_state"]))
+    listed = raw.job_state
+    return _split((listed,) if isinstance(listed, str) else tuple(listed))
 
 
 @lru_cache(maxsize=1024)
@@ -50,20 +51,20 @@ def _split(listed: tuple[str, ...]) -> tuple[str, frozenset[str]]:
 
 
 def _exclusive(raw: RawJob) -> bool:
-    nodes = (raw.get("job_resources") or {}).get("nodes")
-    if isinstance(nodes, dict) and "whole" in nodes:
-        return nodes["whole"]
-    return "none" in words(raw.get("shared"))
+    nodes = raw.job_resources.nodes if raw.job_resources is not None else None
+    if isinstance(nodes, RawNodes) and nodes.whole is not None:
+        return nodes.whole
+    return "none" in words(raw.shared)
 
 
 def _nodes(records: Iterable[RawNode]) -> list[Node]:
     return [
         Node(
-            name=text(raw.get("name")),
-            states=words(raw.get("state")),
-            cpus=whole(raw.get("cpus")),
-            memory=whole(raw.get("real_memory")) * MEBIBYTE,
-            partitions=tuple(raw.get("partitions") or ()),
+            name=raw.name,
+            states=words(raw.state),
+            cpus=whole(raw.cpus),
+            memory=whole(raw.real_memory) * MEBIBYTE,
+            partitions=tuple(raw.partitions or ()),
         )
         for raw in records
     ]
@@ -72,11 +73,11 @@ def _nodes(records: Iterable[RawNode]) -> list[Node]:
 def _reservations(records: Iterable[RawReservation]) -> list[Reservation]:
     return [
         Reservation(
-            name=text(raw.get("name")),
-            nodes=expand(text(raw.get("node_list"))),
-            start=number(raw.get("start_time")),
-            end=number(raw.get("end_time")),
-            users=tuple(user for user in text(raw.get("users")).split(",") if user),
+            name=raw.name,
+            nodes=expand(raw.node_list or ""),
+            start=number(raw.start_time),
+            end=number(raw.end_time),
+            users=tuple(user for user in (raw.users or "").split(",") if user),
         )
         for raw in records
     ]

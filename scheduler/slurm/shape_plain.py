@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from scheduler.slurm.jobs import job
 from scheduler.slurm.raw import RawJob, RawNode, RawReservation, Shape
 from scheduler.slurm.seam import Job, Node, Reservation
-from scheduler.slurm.values import MEBIBYTE, moment, text, whole, words
+from scheduler.slurm.values import MEBIBYTE, moment, whole, words
 
 _NAME = re.compile(r"openapi/v0\.0\.3[678]")
 
@@ -80,21 +80,22 @@ def _jobs(records: Iterable[RawJob]) -> list[Job]:
 
 
 def _state(raw: RawJob, now: float) -> tuple[str, frozenset[str]]:
-    return base_state(text(raw["job_state"]), moment(raw.get("end_time")), now)
+    shown = raw.job_state
+    return base_state(shown if isinstance(shown, str) else " ".join(shown), moment(raw.end_time), now)
 
 
 def _exclusive(raw: RawJob) -> bool:
-    return raw.get("shared") == "none"
+    return raw.shared == "none"
 
 
 def _nodes(records: Iterable[RawNode]) -> list[Node]:
     return [
         Node(
-            name=text(raw.get("name")),
-            states=words(raw.get("state")) | words(raw.get("state_flags")),
-            cpus=whole(raw.get("cpus")),
-            memory=whole(raw.get("real_memory")) * MEBIBYTE,
-            partitions=tuple(raw.get("partitions") or ()),
+            name=raw.name,
+            states=words(raw.state) | words(raw.state_flags),
+            cpus=whole(raw.cpus),
+            memory=whole(raw.real_memory) * MEBIBYTE,
+            partitions=tuple(raw.partitions or ()),
         )
         for raw in records
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
+
+from scheduler.slurm.raw import AnyNumber, Number
 
 MINUTE = 60.0
 MEBIBYTE = 1 << 20
@@ -17,28 +19,26 @@ ENDED = frozenset(
 _LARGEST = 1 << 62
 
 
-def number(value: Any) -> float:
+def number(value: AnyNumber) -> float:
     """Return a number, plain or as `{"set": …, "infinite": …, "number": …}`.
 
     Returns
     -------
     float
-        NaN where it is not set, infinity where it says so.
+        NaN where it is not set, or no number; infinity where it says so.
     """
-    if isinstance(value, dict):
-        if value.get("infinite"):
+    if type(value) is Number:
+        if value.infinite:
             return math.inf
-        if not value.get("set"):
-            return math.nan
-        value = value.get("number")
+        value = value.number if value.set else None
     # A bool is an int to Python.
     return float(value) if isinstance(value, (int, float)) and value is not True and value is not False else math.nan
 
 
-def whole(value: Any, otherwise: int = 0) -> int:
+def whole(value: AnyNumber, otherwise: int = 0) -> int:
     """Return a whole number; `otherwise` where it is not set, or no such number."""
-    if type(value) is dict and value.get("set") and not value.get("infinite"):
-        value = value.get("number")
+    if type(value) is Number and value.set and not value.infinite:
+        value = value.number
     # Nearly all are this, and there are a dozen in each of ten thousand jobs.
     if type(value) is int:
         return value
@@ -46,28 +46,23 @@ def whole(value: Any, otherwise: int = 0) -> int:
     return int(found) if -_LARGEST < found < _LARGEST else otherwise
 
 
-def moment(value: Any) -> float | None:
+def moment(value: AnyNumber) -> float | None:
     """Return a POSIX time; Slurm writes 0 for one that is not known."""
-    if type(value) is dict and value.get("set") and not value.get("infinite"):
-        value = value.get("number")
+    if type(value) is Number and value.set and not value.infinite:
+        value = value.number
     if not value:
         return None
     found = number(value)
     return found if 0 < found < math.inf else None
 
 
-def limit(value: Any) -> float:
+def limit(value: AnyNumber) -> float:
     """Return a wall time limit [s] from Slurm's minutes; infinite for none."""
     minutes = number(value)
     return math.inf if math.isnan(minutes) else minutes * MINUTE
 
 
-def text(value: Any) -> str:
-    """Return a text; nothing for null."""
-    return value if isinstance(value, str) else ""
-
-
-def words(value: Any) -> frozenset[str]:
+def words(value: Iterable[str] | None) -> frozenset[str]:
     """Return state words in lower case, from a list or from one word."""
     if isinstance(value, str):
         return frozenset({value.lower()})

@@ -139,6 +139,21 @@ def test_a_name_that_is_not_utf_8_stays_readable(output):
     assert job.name.endswith("\ufffd")
 
 
+def test_a_state_in_one_word_is_that_state_and_not_its_letters(output):
+    document = json.loads(output("v42_jobs.json"))
+    document["jobs"][0]["job_state"] = "RUNNING"
+    assert read_jobs("list jobs", json.dumps(document).encode())[0].state == "running"
+
+
+def test_numbers_that_are_no_json_do_not_hide_the_jobs(output, shape):
+    document = json.loads(output(f"{shape}_jobs.json"))
+    document["jobs"][0]["billable_tres"] = math.nan
+    document["jobs"][1]["priority"] = math.inf
+    text = json.dumps(document).encode()
+    assert b"NaN" in text and b"Infinity" in text
+    assert len(read_jobs("list jobs", text)) == len(document["jobs"])
+
+
 def test_anything_else_is_one_line(output, shape):
     """Cut, change and drop: the answer is jobs, or one line."""
     text = output(f"{shape}_jobs.json")

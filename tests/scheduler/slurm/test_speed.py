@@ -14,6 +14,9 @@ from scheduler.slurm.observe import snapshot
 RUNNING, WAITING, NODES, CORES = 200, 2000, 880, 16
 """A fifth of Theta's, for the time of the test: reading takes as long as there is to read."""
 
+SHARE = {"v38": 1.0, "v42": 0.5, "v45": 0.5}
+"""Of what Python's parser takes; the newer shapes are longer, and most of what is longer is skipped."""
+
 
 def _processor_seconds(call, *arguments):
     """Return an answer and the least that three calls took: the first builds the parser, and a host has other work."""
@@ -34,8 +37,8 @@ def _resources(shape: str, names: list[str]) -> object:
 
 
 @pytest.fixture(params=["v38", "v42", "v45"])
-def large(request, output) -> tuple[bytes, bytes]:
-    """Return jobs and nodes of a large machine."""
+def large(request, output) -> tuple[bytes, bytes, float]:
+    """Return jobs and nodes of a large machine, and the share of the parser's time that is granted."""
     shape = request.param
     jobs, nodes = json.loads(output(f"{shape}_jobs.json")), json.loads(output(f"{shape}_nodes.json"))
     known = {job["job_id"]: job for job in jobs["jobs"]}
@@ -46,15 +49,15 @@ def large(request, output) -> tuple[bytes, bytes]:
         found.append(known[1] | fields)
     jobs["jobs"] = found
     nodes["nodes"] = [copy.copy(nodes["nodes"][0]) | {"name": f"nid{number:05d}"} for number in range(NODES)]
-    return json.dumps(jobs).encode(), json.dumps(nodes).encode()
+    return json.dumps(jobs).encode(), json.dumps(nodes).encode(), SHARE[shape]
 
 
 @pytest.mark.usefixtures("at_the_time")
 def test_a_large_machine_is_read_faster_than_python_parses_its_json(large):
-    jobs_text, nodes_text = large
+    jobs_text, nodes_text, share = large
     _, parser = _processor_seconds(lambda: (json.loads(jobs_text), json.loads(nodes_text)))
     jobs, first = _processor_seconds(read_jobs, "list jobs", jobs_text)
     nodes, second = _processor_seconds(read_nodes, "list nodes", nodes_text)
     found, third = _processor_seconds(snapshot, 1_796_077_549.0, nodes, jobs)
     assert (len(jobs), len(nodes), len(found)) == (RUNNING + WAITING, NODES, RUNNING)
-    assert first + second + third < parser
+    assert first + second + third < share * parser
