@@ -5,7 +5,9 @@ Sources: Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst of Lin
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
 from pathlib import Path
 
 from memory_tiers.kernel.types import GroupMemory
@@ -35,11 +37,9 @@ def version(group: Path) -> int:
 def processes(group: Path) -> tuple[int, ...]:
     """List the processes of a group and of those below it; none where it has vanished."""
     found: list[int] = []
-    for folder in (group, *(entry.parent for entry in group.rglob("cgroup.procs") if entry.parent != group)):
-        try:
-            found.extend(int(line) for line in (folder / "cgroup.procs").read_text().split())
-        except OSError:
-            continue
+    for folder, _, _ in os.walk(group):
+        with contextlib.suppress(OSError):
+            found.extend(int(line) for line in (Path(folder) / "cgroup.procs").read_text().split())
     return tuple(found)
 
 

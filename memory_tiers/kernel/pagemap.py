@@ -65,6 +65,21 @@ def is_supported() -> bool:
         os.close(descriptor)
 
 
+def is_present(process: Process, address: int) -> bool:
+    """Tell whether the page at an address [bytes] is mapped; no where the process has ended."""
+    try:
+        descriptor = os.open(f"/proc/{process.pid}/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    try:
+        entry = os.pread(descriptor, 8, address // PAGE * 8)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(descriptor)
+    return len(entry) == 8 and bool(entry[7] & 0x80) and is_alive(process)
+
+
 def residency(process: Process, start: int, end: int, chunk: int) -> Residency:
     """Count a stretch's pages that are mapped and that are swapped out, chunk by chunk.
 
@@ -92,7 +107,7 @@ def residency(process: Process, start: int, end: int, chunk: int) -> Residency:
     nothing = np.zeros(chunks, dtype=np.int64)
     try:
         descriptor = os.open(f"/proc/{process.pid}/pagemap", os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return Residency(start, chunk, nothing, nothing, gone=True)
     try:
         if not is_alive(process):
@@ -100,6 +115,8 @@ def residency(process: Process, start: int, end: int, chunk: int) -> Residency:
         found = _scanned(descriptor, start, end)
         if found is None:
             found = _tabled(descriptor, start, end)
+    except ProcessLookupError:
+        return Residency(start, chunk, nothing, nothing, gone=True)
     finally:
         os.close(descriptor)
     edges = np.minimum(start + chunk * np.arange(chunks + 1, dtype=np.int64), end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,3 +118,36 @@ def descendants(roots: set[int], parent_of: dict[int, int]) -> set[int]:
             found.add(pid)
             waiting.extend(children.get(pid, ()))
     return found
+
+
+def command_lines(name: str) -> dict[int, str]:
+    """Return the command lines of root's processes of that name, by process id.
+
+    Only root's: others may call themselves what they like.
+    """
+    found = {}
+    for entry in _PROC.iterdir():
+        if not entry.name.isdigit():
+            continue
+        who = identity(int(entry.name))
+        if who is not None and who.name == name and who.uid == 0:
+            try:
+                found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+    return found
+
+
+def allowed_cpus(process: Process) -> frozenset[int]:
+    """Return the CPUs that a process may run on; none where it has ended."""
+    try:
+        found = os.sched_getaffinity(process.pid)
+    except OSError:
+        return frozenset()
+    return frozenset(found) if is_alive(process) else frozenset()
+
+
+def run_only_on(cpus: frozenset[int]) -> None:
+    """Bind this process to CPUs; nothing changes where it may not run on any of them."""
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(0, cpus)

@@ -39,6 +39,10 @@ class RealKernel:
         """Return the parent of every process."""
         return processes.parents()
 
+    def command_lines(self, name: str) -> dict[int, str]:
+        """Return the command lines of root's processes of that name."""
+        return processes.command_lines(name)
+
     def mappings(self, process: Process) -> tuple[Mapping, ...]:
         """List a process's mappings."""
         return maps.mappings(process)
@@ -51,6 +55,10 @@ class RealKernel:
         """Count a stretch's pages, chunk by chunk."""
         return pagemap.residency(process, start, end, chunk)
 
+    def is_present(self, process: Process, address: int) -> bool:
+        """Tell whether one page is mapped."""
+        return pagemap.is_present(process, address)
+
     def advise(self, process: Process, ranges: Ranges, advice: Advice) -> Advised:
         """Give advice about a process's pages."""
         return madvise.advise(process, ranges, advice)
@@ -58,6 +66,11 @@ class RealKernel:
     def populate(self, process: Process, ranges: Ranges) -> Advised:
         """Map a process's pages."""
         return madvise.populate(process, ranges)
+
+    def group_root(self) -> Path | None:
+        """Return the folder below which memory is controlled; None where it is not."""
+        found = cgroups.memory_root()
+        return None if found is None else found[1]
 
     def group_processes(self, group: Path) -> tuple[int, ...]:
         """List a control group's processes."""
@@ -86,3 +99,11 @@ class RealKernel:
     def machine_memory(self) -> tuple[int, int]:
         """Return the machine's memory, and what is available."""
         return nodes.machine_memory()
+
+    def allowed_cpus(self, process: Process) -> frozenset[int]:
+        """Return the CPUs that a process may run on; none where it has ended."""
+        return processes.allowed_cpus(process)
+
+    def run_only_on(self, cpus: frozenset[int]) -> None:
+        """Bind this process to CPUs."""
+        processes.run_only_on(cpus)

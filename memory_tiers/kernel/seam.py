@@ -37,6 +37,9 @@ class Kernel(Protocol):
     def parents(self) -> dict[int, int]:
         """Return the parent of every process."""
 
+    def command_lines(self, name: str) -> dict[int, str]:
+        """Return the command lines of root's processes of that name."""
+
     def mappings(self, process: Process) -> tuple[Mapping, ...]:
         """List a process's mappings."""
 
@@ -46,11 +49,17 @@ class Kernel(Protocol):
     def residency(self, process: Process, start: int, end: int, chunk: int) -> Residency:
         """Count a stretch's pages that are mapped and swapped out, chunk by chunk."""
 
+    def is_present(self, process: Process, address: int) -> bool:
+        """Tell whether one page is mapped."""
+
     def advise(self, process: Process, ranges: Ranges, advice: Advice) -> Advised:
         """Give advice about a process's pages."""
 
     def populate(self, process: Process, ranges: Ranges) -> Advised:
         """Map a process's pages, so that its next touch of them does not fault."""
+
+    def group_root(self) -> Path | None:
+        """Return the folder below which memory is controlled; None where it is not."""
 
     def group_processes(self, group: Path) -> tuple[int, ...]:
         """List a control group's processes."""
@@ -72,3 +81,9 @@ class Kernel(Protocol):
 
     def machine_memory(self) -> tuple[int, int]:
         """Return the machine's memory, and what of it is available [bytes]."""
+
+    def allowed_cpus(self, process: Process) -> frozenset[int]:
+        """Return the CPUs that a process may run on; none where it has ended."""
+
+    def run_only_on(self, cpus: frozenset[int]) -> None:
+        """Bind this process to CPUs."""

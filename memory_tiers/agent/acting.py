@@ -1,0 +1,98 @@
+"""Acting: a plan's moves as ranges of addresses, limits on control groups, and what came of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from memory_tiers.agent.watched import WatchedJob, WatchedRegion
+from memory_tiers.kernel.seam import Kernel
+from memory_tiers.kernel.types import PAGE, Advice, Ranges
+from memory_tiers.policy import Move, Way
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Bytes that a move went through, and the kernel's seconds for it."""
+
+    amount: int
+    seconds: float
+    refused: int = 0
+
+
+def carry_out(move: Move, watched: WatchedJob, kernel: Kernel) -> Moved:
+    """Move chunks, and note where they are now.
+
+    Parameters
+    ----------
+    move : Move
+        What to move.
+    watched : WatchedJob
+        Whose; changed in place.
+    kernel : Kernel
+        The seam.
+
+    Returns
+    -------
+    Moved
+        Nothing where the region has vanished meanwhile.
+    """
+    region = watched.regions.get(move.key)
+    if region is None or not len(move.chunks):
+        return Moved(0, 0.0)
+    began = time.perf_counter()
+    if move.way is Way.OUT:
+        done = kernel.advise(region.process, spans(region, move.chunks), Advice.PAGEOUT)
+        watched.moved_out += done.advised
+        region.swapped[move.chunks] += region.present[move.chunks]
+        region.present[move.chunks] = 0
+        region.ahead[move.chunks] = False
+        return Moved(done.advised, time.perf_counter() - began, done.refused)
+    kernel.advise(region.process, spans(region, move.chunks), Advice.WILLNEED)
+    # The last page of a chunk stays unmapped: its first touch shows that the scan has come by.
+    spared = PAGE if move.ahead else 0
+    done = kernel.populate(region.process, _each(region, move.chunks, spared))
+    watched.moved_in += done.advised
+    left = spared // PAGE
+    region.present[move.chunks] += np.maximum(region.swapped[move.chunks] - left, 0)
+    region.swapped[move.chunks] = np.minimum(region.swapped[move.chunks], left)
+    region.ahead[move.chunks] = move.ahead
+    return Moved(done.advised, time.perf_counter() - began, done.refused)
+
+
+def spans(region: WatchedRegion, chunks: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Ranges:
+    """Join neighbouring chunks into ranges of addresses, in order of address."""
+    ordered = np.sort(chunks)
+    firsts = np.flatnonzero(np.diff(ordered, prepend=-2) != 1)
+    lasts = np.append(firsts[1:] - 1, len(ordered) - 1)
+    starts = region.start + ordered[firsts] * region.chunk
+    ends = np.minimum(region.start + (ordered[lasts] + 1) * region.chunk, region.end)
+    return np.stack((starts, ends - starts), axis=1).astype(np.int64)
+
+
+def _each(region: WatchedRegion, chunks: np.ndarray[tuple[int], np.dtype[np.int64]], spared: int) -> Ranges:
+    starts = region.start + chunks * region.chunk
+    ends = np.minimum(starts + region.chunk, region.end) - spared
+    rows = np.stack((starts, ends - starts), axis=1).astype(np.int64)
+    return rows[rows[:, 1] > 0]
+
+
+def set_limit(watched: WatchedJob, limit: int | None, kernel: Kernel) -> int:
+    """Set or lift a job's limit, where it is another than now by more than a hundredth; 0 or an errno.
+
+    A limit is never set below what the job holds: making room is the moves' work, the limit only keeps it.
+    """
+    if watched.group is None or watched.memory is None:
+        return 0
+    if limit is not None:
+        limit = max(limit, watched.memory.current + PAGE)
+        if watched.limit is not None and abs(limit - watched.limit) < watched.limit // 100:
+            return 0
+    elif watched.limit is None:
+        return 0
+    code = kernel.set_limit(watched.group, limit)
+    if not code:
+        watched.limit = limit
+    return code
