@@ -89,6 +89,11 @@ def reclaim(group: Path, amount: int) -> int:
     return _write(group / "memory.reclaim", str(amount))
 
 
+def can_reclaim(root: Path) -> bool:
+    """Tell whether groups below have `memory.reclaim`; the root itself never has."""
+    return any((folder / "memory.reclaim").exists() for folder in root.glob("*/"))
+
+
 def _write(path: Path, text: str) -> int:
     try:
         path.write_text(text)

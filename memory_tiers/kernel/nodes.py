@@ -58,3 +58,27 @@ def _tiers(folder: Path) -> dict[int, int]:
 def _whole_machine() -> Node:
     total, free = machine_memory()
     return Node(0, total, free, has_cpus=True, tier=-1, distances=(10,))
+
+
+def is_pmem(number: int, folder: Path = Path("/sys/bus/dax/devices")) -> bool:
+    """Tell whether a node is persistent memory given to the kernel as RAM (a dax device of an nvdimm)."""
+    for device in folder.glob("dax*"):
+        target = device / "target_node"
+        if target.exists() and target.read_text().strip() == str(number):
+            return "ndbus" in str(device.resolve())
+    return False
+
+
+def release() -> str:
+    """Return the kernel's release, such as `6.12.0`."""
+    return Path("/proc/sys/kernel/osrelease").read_text().strip()
+
+
+def boot_id() -> str:
+    """Return what names this start of the machine."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def can_weigh() -> bool:
+    """Tell whether pages can be interleaved over nodes by weight (Linux 6.9)."""
+    return Path("/sys/kernel/mm/mempolicy/weighted_interleave").exists()

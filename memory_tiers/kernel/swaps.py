@@ -45,6 +45,20 @@ def has_zswap() -> bool:
     return switch.exists() and switch.read_text().strip() == "Y"
 
 
+def zswap_limit(total: int) -> int:
+    """Return the DRAM that zswap may take, of so much [bytes]."""
+    percent = Path("/sys/module/zswap/parameters/max_pool_percent")
+    return total * int(percent.read_text()) // 100 if percent.exists() else 0
+
+
+def zswap_held() -> int:
+    """Return the DRAM that zswap takes now [bytes]."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("Zswap:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
 def has_zram() -> bool:
     """Tell whether this kernel can make zram devices, or has one (its module loaded, or built in)."""
     return Path("/sys/class/zram-control").exists()
