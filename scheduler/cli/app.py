@@ -11,7 +11,20 @@ import typer
 from typer.exceptions import TyperException
 
 from scheduler import __version__
-from scheduler.cli import agent, cluster, controller, decide, doctor, plugin, policy, replay, service, snapshot, trace
+from scheduler.cli import (
+    agent,
+    cluster,
+    controller,
+    decide,
+    doctor,
+    plugin,
+    policy,
+    replay,
+    service,
+    snapshot,
+    tiers,
+    trace,
+)
 from traces.errors import InputError
 
 EXIT_OK, EXIT_USAGE, EXIT_INTERRUPTED = 0, 2, 130
@@ -33,6 +46,7 @@ app.add_typer(policy.app, name="policy")
 app.add_typer(plugin.app, name="plugin")
 app.add_typer(cluster.app, name="cluster")
 app.command("controller")(controller.controller)
+app.add_typer(tiers.app, name="tiers")
 app.command("agent", epilog=agent.EPILOG)(agent.agent)
 app.command("explain")(controller.explain)
 app.add_typer(service.app, name="service")
