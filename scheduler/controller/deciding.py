@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -39,10 +39,14 @@ class Site:
     cluster: str
     policy: PolicyFile | None
     decider: PreemptionPolicy
+    _rules: dict[Who, Rule] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def rule(self, job: Job) -> Rule:
-        """Return what the policy file says about a job."""
-        return effective(self.policy, Who(self.cluster, job.partition, job.account, job.qos, job.user)).rule
+        """Return what the policy file says about a job; worked out once for all jobs of the same standing."""
+        who = Who(self.cluster, job.partition, job.account, job.qos, job.user)
+        if who not in self._rules:
+            self._rules[who] = effective(self.policy, who).rule
+        return self._rules[who]
 
 
 @dataclass(frozen=True)

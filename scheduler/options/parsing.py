@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from scheduler.options.table import BY_KEY, OPTIONS, Kind, Option
 from scheduler.options.values import canonical
@@ -83,6 +84,7 @@ def from_variables(environment: Mapping[str, str]) -> JobOptions:
     return JobOptions(**values)  # type: ignore[arg-type]
 
 
+@lru_cache(maxsize=16_384)  # a controller reads the same records each second, and most are alike
 def from_record(admin_comment: str) -> JobOptions | None:
     """Read the record that job_submit.lua wrote.
 
@@ -122,7 +124,6 @@ def _fits(option: Option, value: object) -> bool:
 
 
 def _unchanged(option: Option, value: str) -> bool:
-
     try:
         return canonical(option, value) == value
     except InputError:
