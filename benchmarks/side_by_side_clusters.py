@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.tierwise_cluster import tierwise_cluster
 from scheduler.cluster import Cluster, Options, up
 from scheduler.cluster.configuration import SCHEDULER_PARAMETERS
-from scheduler.options.table import LONGEST_VALUE, OPTIONS
 from scheduler.slurm.accounting import Accounting
 from scheduler.slurm.commands import CommandSlurm
-from slurm_plugins import building
-from slurm_plugins.limits import Limits, Rule, limits_file
-from slurm_plugins.lua_table import FILE_NAME, LIMITS_FILE_NAME, job_submit
 
 TIERWISE = (sys.executable, "-c", "import sys; from scheduler.cli.app import main; sys.exit(main())")
 BY_QOS = {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE", "AccountingStorageEnforce": "qos"}
@@ -102,15 +98,9 @@ def _with_qos(way: Way, nodes: int, folder: Path) -> Iterator[Cluster]:
 
 @contextmanager
 def _with_tierwise(way: Way, nodes: int, folder: Path) -> Iterator[Cluster]:
-    plugin, script, policy = folder / building.FILE_NAME, folder / FILE_NAME, folder / "policy.toml"
-    building.build(OPTIONS, LONGEST_VALUE, "0.0.0", building.find_headers(), plugin)
-    script.write_text(job_submit(OPTIONS, LONGEST_VALUE))
+    policy = folder / "policy.toml"
     policy.write_text(f"[defaults]\non_demand = true\ndelay_weight = {way.delay_weight}\n")
-    options = Options(nodes=nodes, directory=folder / "c", accounting=True, spank_plugin=plugin, job_submit=script)
-    with up(options) as cluster:
-        (cluster.directory / LIMITS_FILE_NAME).write_text(limits_file(Limits({"on_demand": (Rule(allow=True),)})))
-        # slurmctld loads its script, and the limits with it, when the script's time in whole seconds has changed.
-        os.utime(cluster.directory / FILE_NAME, (time.time() + 5,) * 2)
+    with tierwise_cluster(folder, nodes=nodes, accounting=True) as cluster:
         command = [*TIERWISE, "controller", "--policy", str(policy), "--journal", str(folder / "journal.sqlite")]
         environment = {**os.environ, **cluster.environment}
         with (folder / "controller.log").open("wb") as log:

@@ -63,7 +63,7 @@ class Controller:
             Where the journal cannot be read or written; what it does not hold was not begun.
         """
         began = time.perf_counter()
-        nodes, jobs = self.slurm.nodes(), self.slurm.jobs()
+        nodes, jobs = self.slurm.look()
         observed = time.perf_counter()
         intents = decide(self.site, now, nodes, jobs, self.journal.open_plans())
         seconds = time.perf_counter() - observed

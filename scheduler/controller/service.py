@@ -133,7 +133,7 @@ class Service:
             stopping = self.signals.stopping
             self._controller = Controller(self.slurm, self.journal, site, self.say, self.dry_run, stopping)
         if self._slurm_outage.lasts:
-            self.slurm.nodes(), self.slurm.jobs()  # so that its return is said before what is done then
+            self.slurm.look()  # so that its return is said before what is done then
             self._slurm_outage.over()
         self._controller.cycle(time.time())
         self._defect.over()

@@ -89,6 +89,10 @@ class FakeSlurm(FakeCluster):
         with self.faults.around("jobs"):
             return tuple(record.job for _, record in sorted(self._records.items()))
 
+    def look(self) -> tuple[tuple[Node, ...], tuple[Job, ...]]:
+        """Return all nodes and all jobs."""
+        return self.nodes(), self.jobs()
+
     def reservations(self) -> tuple[Reservation, ...]:
         """Return all reservations that have not ended."""
         with self.faults.around("reservations"):

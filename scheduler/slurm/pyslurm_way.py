@@ -96,6 +96,10 @@ class PyslurmSlurm:
         self._in_arrays = frozenset(job.id for job in found if address(job) != str(job.id))
         return tuple(found)
 
+    def look(self) -> tuple[tuple[Node, ...], tuple[Job, ...]]:
+        """Return all nodes and all jobs."""
+        return self.nodes(), self.jobs()
+
     def reservations(self) -> tuple[Reservation, ...]:
         """Return all reservations."""
         with self._asking("list reservations"):

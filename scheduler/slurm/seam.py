@@ -194,6 +194,10 @@ class Slurm(Protocol):
         """Return all jobs that the controller remembers, in ascending order of their ids."""
         ...
 
+    def look(self) -> tuple[tuple[Node, ...], tuple[Job, ...]]:
+        """Return all nodes and all jobs, as they are at about the same time."""
+        ...
+
     def reservations(self) -> tuple[Reservation, ...]:
         """Return all reservations."""
         ...

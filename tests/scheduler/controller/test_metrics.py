@@ -62,7 +62,7 @@ def test_losses_and_reloads_show_in_the_metrics(process: Process) -> None:
     process.until(lambda: value(scraped(process), "cycles_total", result="slurm_lost") > 1)
     found = scraped(process)
     assert value(found, "slurm_up") == 0
-    assert value(found, "slurm_errors_total", request="nodes", kind="unreachable") > 1
+    assert value(found, "slurm_errors_total", request="look", kind="unreachable") > 1
     process.take_back("down")
     process.until(lambda: value(scraped(process), "slurm_up") == 1)
     process.send(signal.SIGHUP)

@@ -223,3 +223,21 @@ def test_the_accounting_is_asked_with_names_alone(commands):
     for name in ("a b", "", "--help", "x\n", "a;b"):
         with pytest.raises(SlurmError, match=r"change the accounting: .* is no name of letters"):
             Accounting().permit_qos("root", (name,), "normal")
+
+
+def test_nodes_and_jobs_are_asked_for_at_the_same_time(commands, output):
+    folder = commands("squeue", 'touch "$(dirname "$0")/asked"; cat "$(dirname "$0")/jobs.json"')
+    commands("sinfo", 'until [ -e "$(dirname "$0")/asked" ]; do sleep 0.05; done; cat "$(dirname "$0")/nodes.json"')
+    for what in ("jobs", "nodes"):
+        (folder / f"{what}.json").write_bytes(output(f"v38_{what}.json"))
+    slurm = CommandSlurm(timeout=30)
+    nodes, jobs = slurm.look()
+    assert (nodes, jobs) == (slurm.nodes(), slurm.jobs())
+
+
+def test_a_look_without_nodes_is_an_error(commands, output):
+    folder = commands("squeue", 'cat "$(dirname "$0")/jobs.json"')
+    (folder / "jobs.json").write_bytes(output("v38_jobs.json"))
+    commands("sinfo", "echo 'no such thing' >&2; exit 1")
+    with pytest.raises(SlurmError, match="list nodes: no such thing"):
+        CommandSlurm().look()
