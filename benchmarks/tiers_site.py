@@ -56,10 +56,23 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """How a task ended: seconds from its start to its end, and whether its memory still held what it had put there."""
+    """How a task ended.
+
+    Attributes
+    ----------
+    task : Task
+        The task.
+    seconds : float
+        From its start to its end.
+    processor : float
+        Processor time that it took, its share of the kernel's paging included [s].
+    intact : bool
+        Whether its memory still held what it had put there.
+    """
 
     task: Task
     seconds: float
+    processor: float
     intact: bool
 
 
@@ -160,8 +173,11 @@ class Running:
                         child, at = self._start(task), time.monotonic()
                         running[child.pid] = (task, child, at)
                 for pid, (task, child, at) in list(running.items()):
-                    if child.poll() is not None:
-                        done.append(self._finish(task, child, time.monotonic() - at))
+                    ended, status, used = os.wait4(pid, os.WNOHANG)
+                    if ended:
+                        child.returncode = os.waitstatus_to_exitcode(status)
+                        seconds = time.monotonic() - at
+                        done.append(self._finish(task, child, seconds, used.ru_utime + used.ru_stime))
                         del running[pid]
                 time.sleep(0.005)
         finally:
@@ -181,12 +197,12 @@ class Running:
         inside = 'echo $$ > "$0/cgroup.procs" && exec "$@"'
         return subprocess.Popen(["/bin/sh", "-c", inside, str(group), *words], stdout=subprocess.PIPE, text=True)
 
-    def _finish(self, task: Task, child: subprocess.Popen[str], seconds: float) -> Done:
+    def _finish(self, task: Task, child: subprocess.Popen[str], seconds: float, processor: float) -> Done:
         assert child.stdout is not None
         words = child.stdout.read().split()
         self._registry.deregister(task)
         _remove(self._group / f"job_{task.job}")
-        return Done(task, seconds, child.returncode == 0 and len(words) == 6 and words[3] == words[5])
+        return Done(task, seconds, processor, child.returncode == 0 and len(words) == 6 and words[3] == words[5])
 
 
 def _remove(group: Path) -> None:

@@ -85,7 +85,27 @@ def candidates(watched: WatchedJob, kernel: Kernel, parent_of: dict[int, int]) -
     """Return the ids of what may be a job's processes now."""
     if watched.group is not None:
         return set(kernel.group_processes(watched.group))
-    return descendants(set(watched.roots), parent_of)
+    _verify_roots(watched, kernel)
+    # Those that we hold stay the job's when what started them has ended, and so does what they start.
+    return descendants(watched.roots.keys() | watched.processes.keys(), parent_of)
+
+
+def add_roots(watched: WatchedJob, pids: set[int], kernel: Kernel) -> None:
+    """Take processes as roots of a job's tree, each by its id and its start time."""
+    for pid in pids - watched.roots.keys():
+        process = kernel.open_process(pid)
+        if process is not None:
+            watched.roots[pid] = process.started
+            kernel.close_process(process)
+
+
+def _verify_roots(watched: WatchedJob, kernel: Kernel) -> None:
+    for pid, started in list(watched.roots.items()):
+        process = kernel.open_process(pid)
+        if process is None or process.started != started:
+            del watched.roots[pid]
+        if process is not None:
+            kernel.close_process(process)
 
 
 def release(watched: WatchedJob, kernel: Kernel) -> None:

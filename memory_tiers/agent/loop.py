@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_tiers.agent.acting import Moved, carry_out, set_limit
-from memory_tiers.agent.finding import find_group, refresh, release, step_daemons
+from memory_tiers.agent.finding import add_roots, find_group, refresh, release, step_daemons
 from memory_tiers.agent.looking import follow, look
 from memory_tiers.agent.protocol import Deregister, RefusedError, Register, answer, parse
 from memory_tiers.agent.registry import Registry
@@ -20,6 +20,9 @@ from memory_tiers.agent.watched import WatchedJob
 from memory_tiers.kernel.seam import Kernel
 from memory_tiers.policy import NodeView, Settings, TierClass, decide
 from memory_tiers.policy.deciding import is_walked, moves_of
+
+YIELDING = 10
+"""Niceness while others than capacity jobs run: a tenth of the weight that they have."""
 
 Log = Callable[..., None]
 """Takes the name of an event, and fields."""
@@ -148,7 +151,7 @@ class Agent:
             for job in treed:
                 job.group = None if root is None or job.by_user else find_group(root, job.job, job.uid, None)
                 if not job.by_user:
-                    job.roots |= dict.fromkeys(step_daemons(job.job, daemons), 0)
+                    add_roots(job, step_daemons(job.job, daemons), self._kernel)
         parents = self._kernel.parents() if treed else None
         for job in jobs:
             refresh(job, self._kernel, parents)
@@ -191,6 +194,9 @@ class Agent:
         if wanted != self._cpus:
             self._kernel.run_only_on(wanted)
             self._cpus = wanted
+        # Moving a capacity job's pages is work for that job: it must not take processor time from the others.
+        others = any(job.processes and job.tier_class is not TierClass.CAPACITY for job in self._registry.jobs.values())
+        self._kernel.be_nice(YIELDING if others else 0)
 
     def status(self, caller: Caller) -> dict[str, Any]:
         """Return what is seen and done: to root of all jobs, to a user of the user's own."""

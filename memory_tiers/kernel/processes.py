@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +94,7 @@ def _parent(folder: Path) -> int | None:
     return int(stat[stat.rindex(b")") + 2 :].split()[1])
 
 
-def descendants(roots: set[int], parent_of: dict[int, int]) -> set[int]:
+def descendants(roots: Set[int], parent_of: dict[int, int]) -> set[int]:
     """Return the roots and everything that descends from them.
 
     Parameters
@@ -151,3 +152,9 @@ def run_only_on(cpus: frozenset[int]) -> None:
     """Bind this process to CPUs; nothing changes where it may not run on any of them."""
     with contextlib.suppress(OSError):
         os.sched_setaffinity(0, cpus)
+
+
+def be_nice(niceness: int) -> None:
+    """Set this process's niceness; it stays where we may not."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, niceness)

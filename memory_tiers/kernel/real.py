@@ -107,3 +107,7 @@ class RealKernel:
     def run_only_on(self, cpus: frozenset[int]) -> None:
         """Bind this process to CPUs."""
         processes.run_only_on(cpus)
+
+    def be_nice(self, niceness: int) -> None:
+        """Set this process's niceness."""
+        processes.be_nice(niceness)

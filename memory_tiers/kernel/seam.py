@@ -87,3 +87,6 @@ class Kernel(Protocol):
 
     def run_only_on(self, cpus: frozenset[int]) -> None:
         """Bind this process to CPUs."""
+
+    def be_nice(self, niceness: int) -> None:
+        """Set this process's niceness."""
