@@ -8,15 +8,14 @@ write to it; where there is no such folder, kernels are compiled anew in each pr
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import stat
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast
-
-import numba
-import numba.core.config
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,7 +23,7 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def _sources_digest() -> str:
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(version("numba").encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         text = source.read_bytes()
         if b"cosim.jit" in text:  # this file, and each that has a kernel
@@ -51,9 +50,55 @@ def cache_folder() -> Path | None:
     return folder if own and os.access(folder, os.W_OK) else None
 
 
-_FOLDER = cache_folder()
-if _FOLDER is not None:
-    setattr(numba.core.config, "CACHE_DIR", str(_FOLDER))  # noqa: B010 - numba defines its settings at run time
+FOLDER = cache_folder()
+"""Where this process keeps compiled kernels, None for nowhere."""
+
+
+class Kernel:
+    """A function that is compiled on its first call; Numba, half a second to import, is not imported before.
+
+    Parameters
+    ----------
+    function : callable
+        Plain Python over numbers and NumPy arrays.
+
+    Attributes
+    ----------
+    py_func : callable
+        The function, the plain twin of the compiled one.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        return self.dispatcher(*arguments)
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """The function as Numba has it; it compiles for the types of the arguments that it meets."""
+        numba = _numba()
+        # A kept kernel remembers its module's name; one kept by a file that was run as a script would break all others.
+        keep = FOLDER is not None and self.py_func.__module__.startswith(f"{__package__}.")
+        # NumPy's model of errors: a division by zero gives infinity, so that no kernel can raise.
+        return numba.njit(cache=keep, nogil=True, error_model="numpy")(self.py_func)
+
+    @property
+    def _numba_type_(self) -> Any:
+        # What Numba looks for where one kernel calls another.
+        return _numba().typeof(self.dispatcher)
+
+
+@functools.cache
+def _numba() -> Any:
+    import numba  # noqa: PLC0415 - see Kernel
+    import numba.core.config  # noqa: PLC0415
+
+    if FOLDER is not None:
+        setattr(numba.core.config, "CACHE_DIR", str(FOLDER))  # noqa: B010 - numba defines its settings at run time
+    return numba
 
 
 def kernel(function: F) -> F:
@@ -66,14 +111,7 @@ def kernel(function: F) -> F:
 
     Returns
     -------
-    callable
+    Kernel
         The compiled function.
     """
-    # A cached kernel remembers its module's name; one kept by a file that was run as a script would break all others.
-    keep = _FOLDER is not None and function.__module__.startswith(f"{__package__}.")
-    return cast(F, numba.njit(cache=keep, nogil=True)(function))
-
-
-def compiled_before() -> bool:
-    """Say whether an earlier process has left compiled kernels, so that no compilation is to be waited for."""
-    return _FOLDER is not None and any(_FOLDER.rglob("*.nbc"))
+    return cast(F, Kernel(function))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cosim import ahead
 from cosim.kernel import backfill as kernel_backfill
 from cosim.kernel import loop
 from cosim.kernel import queue as kernel_queue
@@ -21,6 +22,7 @@ from cosim.kernel.state import (
     Records,
     add_release,
     remove_release,
+    scratch_for,
     start_job,
 )
 from cosim.preemption import CHECKPOINT, last_checkpoint
@@ -116,6 +118,7 @@ class Machine:
         self._events: Records = np.zeros(len(jobs) + 2, EVENT)
         self._releases: Records = np.zeros(2 * len(jobs) + planned_outages + 2, RELEASE)
         self._clock: Records = np.zeros(1, CLOCK)
+        self._scratch = scratch_for(len(jobs), len(self._releases))
         self._clock["free"] = rules.nodes
         self._clock["wake"] = math.inf
         self._clock["now"] = jobs["submit"][0] if len(jobs) else 0.0
@@ -158,7 +161,7 @@ class Machine:
             `loop.FINISHED`, `loop.ATTENTION` or `loop.BUDGET`.
         """
         self._clock["watch"] = watch
-        return loop.advance(
+        return ahead.advance(
             self.jobs,
             self._queue,
             self._running,
@@ -166,6 +169,7 @@ class Machine:
             self._releases,
             self._clock,
             self._asked,
+            self._scratch,
             PRIORITY[self.rules.priority],
             BACKFILL[self.rules.backfill],
             self._ask,
@@ -182,6 +186,7 @@ class Machine:
             self._events,
             self._releases,
             self._clock,
+            self._scratch,
             PRIORITY[self.rules.priority],
             BACKFILL[self.rules.backfill],
         )

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from cosim.jit import kernel
-from cosim.kernel.queue import FIXED, WFP, drop_started, head_place, score_all, take_at, waiting_jobs
-from cosim.kernel.state import Places, Records, start_job
+from cosim.kernel.queue import FIXED, WFP, drop_started, head_place, score_all, sort_by_score, take_at, waiting_jobs
+from cosim.kernel.state import Places, Records, Scratch, start_job
 
 NONE, EASY, CONSERVATIVE = 0, 1, 2
 """How jobs behind the head of the queue may overtake."""
@@ -52,7 +50,14 @@ def _shadow(nodes: int, releases: Records, clock: Records) -> tuple[float, int]:
 
 @kernel
 def easy_pass(
-    jobs: Records, queue: Places, running: Places, events: Records, releases: Records, clock: Records, order: int
+    jobs: Records,
+    queue: Places,
+    running: Places,
+    events: Records,
+    releases: Records,
+    clock: Records,
+    scratch: Scratch,
+    order: int,
 ) -> None:
     """Start the heads, then every job behind that delays the first waiting one by nothing.
 
@@ -66,7 +71,7 @@ def easy_pass(
     now = clock[0].now
     line = waiting_jobs(queue, clock)
     shadow, extra = _shadow(jobs[line[head]].nodes, releases, clock)
-    fitting = np.empty(len(line), np.int64)
+    fitting = scratch.line
     count = 0
     for k in range(len(line)):
         job = jobs[line[k]]
@@ -75,8 +80,7 @@ def easy_pass(
             count += 1
     fitting = fitting[:count]
     if order != FIXED and count > 1:
-        scores = np.array([-jobs[j].score for j in fitting])
-        fitting = fitting[np.argsort(scores, kind="mergesort")]
+        sort_by_score(jobs, fitting, scratch.spare)
     started = False
     for j in fitting:
         job = jobs[j]
@@ -84,7 +88,7 @@ def easy_pass(
         if job.nodes <= clock[0].free and (ends_before or job.nodes <= extra):
             if not ends_before:
                 extra -= job.nodes
-            start_job(jobs, running, events, releases, clock, int(j))
+            start_job(jobs, running, events, releases, clock, j)
             started = True
     if started:
         drop_started(jobs, queue, clock)

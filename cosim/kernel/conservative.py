@@ -10,24 +10,17 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
 from cosim.jit import kernel
-from cosim.kernel.queue import FIXED, drop_started, score_all, waiting_jobs
-from cosim.kernel.state import Places, Records, start_job
-
-Times = npt.NDArray[np.float64]
+from cosim.kernel.queue import FIXED, drop_started, score_all, sort_by_score, waiting_jobs
+from cosim.kernel.state import Places, Records, Scratch, Times, start_job
 
 # A job that has outlived its limit frees its nodes after now, by how much nobody knows: the next pass sees.
 _OVERDUE = 1.0
 
 
 @kernel
-def _profile(releases: Records, clock: Records, room: int) -> tuple[Times, Places, int]:
-    """Return the free nodes over time by what is expected: from times[k] on, free[k] nodes."""
-    times = np.empty(room, np.float64)
-    free = np.empty(room, np.int64)
+def _profile(releases: Records, clock: Records, times: Times, free: Places) -> int:
+    """Write the free nodes over time by what is expected: from times[k] on, free[k] nodes; return how many points."""
     now = clock[0].now
     times[0], free[0] = now, clock[0].free
     size = 1
@@ -36,7 +29,7 @@ def _profile(releases: Records, clock: Records, room: int) -> tuple[Times, Place
         place, size = _cut(times, free, size, time)
         for later in range(place, size):
             free[later] += releases[k].nodes
-    return times, free, size
+    return size
 
 
 @kernel
@@ -49,7 +42,13 @@ def _insert(times: Times, free: Places, size: int, place: int, time: float) -> N
 @kernel
 def _cut(times: Times, free: Places, size: int, time: float) -> tuple[int, int]:
     """Make `time` a point of the profile; return its place and the profile's size."""
-    place = int(np.searchsorted(times[:size], time))
+    place, beyond = 0, size
+    while place < beyond:
+        middle = (place + beyond) >> 1
+        if times[middle] < time:
+            place = middle + 1
+        else:
+            beyond = middle
     if place < size and times[place] == time:
         return place, size
     _insert(times, free, size, place, time)
@@ -89,11 +88,14 @@ def _earliest(times: Times, free: Places, size: int, nodes: int, length: float) 
 
 
 @kernel
-def _in_order(jobs: Records, queue: Places, clock: Records, order: int) -> Places:
-    waiting = waiting_jobs(queue, clock).copy()
+def _in_order(jobs: Records, queue: Places, clock: Records, scratch: Scratch, order: int) -> Places:
+    line = waiting_jobs(queue, clock)
+    waiting = scratch.line[: len(line)]
+    for k in range(len(line)):
+        waiting[k] = line[k]
     if order != FIXED:
         score_all(jobs, queue, clock)
-        waiting = waiting[np.argsort(np.array([-jobs[j].score for j in waiting]), kind="mergesort")]
+        sort_by_score(jobs, waiting, scratch.spare)
     return waiting
 
 
@@ -106,7 +108,9 @@ def _keep(jobs: Records, waiting: Places, times: Times, free: Places, size: int,
         if start < math.inf:
             kept = kept and start >= now
             size = _occupy(times, free, size, max(start, now), max(start, now) + jobs[j].request, jobs[j].nodes)
-    return size, kept and free[:size].min() >= 0
+    for k in range(size):
+        kept = kept and free[k] >= 0
+    return size, kept
 
 
 @kernel
@@ -125,19 +129,25 @@ def _reserve(jobs: Records, waiting: Places, times: Times, free: Places, size: i
 
 @kernel
 def conservative_pass(
-    jobs: Records, queue: Places, running: Places, events: Records, releases: Records, clock: Records, order: int
+    jobs: Records,
+    queue: Places,
+    running: Places,
+    events: Records,
+    releases: Records,
+    clock: Records,
+    scratch: Scratch,
+    order: int,
 ) -> None:
     """Keep, improve or make each waiting job's reservation, then start those that are due."""
     now = clock[0].now
-    waiting = _in_order(jobs, queue, clock, order)
-    # Each entry of the calendar adds one point; each reservation two, and two more where it is moved.
-    room = clock[0].releases + 4 * len(waiting) + 4
-    times, free, size = _profile(releases, clock, room)
+    waiting = _in_order(jobs, queue, clock, scratch, order)
+    times, free = scratch.times, scratch.free
+    size = _profile(releases, clock, times, free)
     size, kept = _keep(jobs, waiting, times, free, size, now)
     if not kept:
         for j in waiting:
             jobs[j].reserved = math.inf
-        times, free, size = _profile(releases, clock, room)
+        size = _profile(releases, clock, times, free)
     _reserve(jobs, waiting, times, free, size, clock[0].earlier != 0)
     clock[0].earlier = 0
     # What waits for an overdue job is not due at a known time; the end of that job is when to look again.

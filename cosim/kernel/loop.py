@@ -14,6 +14,7 @@ from cosim.kernel.state import (
     WAITING,
     Places,
     Records,
+    Scratch,
     add_release,
     leave,
     pop_event,
@@ -34,6 +35,7 @@ def schedule(
     events: Records,
     releases: Records,
     clock: Records,
+    scratch: Scratch,
     order: int,
     backfill: int,
 ) -> None:
@@ -42,11 +44,11 @@ def schedule(
     if clock[0].queued == 0:
         return
     if backfill == CONSERVATIVE:
-        conservative_pass(jobs, queue, running, events, releases, clock, order)
+        conservative_pass(jobs, queue, running, events, releases, clock, scratch, order)
     elif clock[0].free == 0:
         return
     elif backfill == EASY:
-        easy_pass(jobs, queue, running, events, releases, clock, order)
+        easy_pass(jobs, queue, running, events, releases, clock, scratch, order)
     else:
         start_heads(jobs, queue, running, events, releases, clock, order)
 
@@ -89,6 +91,7 @@ def advance(
     releases: Records,
     clock: Records,
     asked: Places,
+    scratch: Scratch,
     order: int,
     backfill: int,
     ask: bool,
@@ -101,6 +104,8 @@ def advance(
     ----------
     jobs, queue, running, events, releases, clock, asked
         The state; `asked` receives the on-demand jobs that arrived.
+    scratch : Scratch
+        Room to work in.
     order : int
         `FIXED` or `WFP`.
     backfill : int
@@ -133,7 +138,7 @@ def advance(
         _arrive(jobs, queue, clock, asked, ask)
         if clock[0].new_on_demand > 0 or (ended and clock[0].watch) or until == time:
             return ATTENTION
-        schedule(jobs, queue, running, events, releases, clock, order, backfill)
+        schedule(jobs, queue, running, events, releases, clock, scratch, order, backfill)
     return BUDGET
 
 

@@ -84,6 +84,33 @@ def score_all(jobs: Records, queue: Places, clock: Records) -> None:
 
 
 @kernel
+def _merge(jobs: Records, line: Places, spare: Places, left: int, middle: int, right: int) -> None:
+    """Write two neighbouring sorted stretches of the line into `spare` as one."""
+    first, second = left, middle
+    for k in range(left, right):
+        # On equal scores the left one goes first: that keeps the order of the ranks.
+        ahead = second >= right or (first < middle and jobs[line[first]].score >= jobs[line[second]].score)
+        if ahead:
+            spare[k] = line[first]
+            first += 1
+        else:
+            spare[k] = line[second]
+            second += 1
+
+
+@kernel
+def sort_by_score(jobs: Records, line: Places, spare: Places) -> None:
+    """Sort a line of jobs by descending score in place; ties keep their order. `spare` is as long or longer."""
+    size, width = len(line), 1
+    while width < size:
+        for left in range(0, size, 2 * width):
+            _merge(jobs, line, spare, left, min(left + width, size), min(left + 2 * width, size))
+        for k in range(size):
+            line[k] = spare[k]
+        width *= 2
+
+
+@kernel
 def head_place(jobs: Records, queue: Places, clock: Records, order: int) -> int:
     """Return the place of the first job in priority order; ties go to the lower rank."""
     if order == FIXED:

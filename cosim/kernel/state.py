@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,55 @@ Records = npt.NDArray[Any]
 """An array of one of the record types below (mypy has no type for its fields)."""
 
 Places = npt.NDArray[np.int64]
+
+Times = npt.NDArray[np.float64]
+
+
+class Scratch(NamedTuple):
+    """Room that a scheduling pass works in: allocated once, and so never by compiled code.
+
+    Attributes
+    ----------
+    line : int64, shape (jobs + 1,)
+        Waiting jobs in the order in which they are looked at.
+    spare : int64, shape (jobs + 1,)
+        What sorting them needs.
+    times : float64, shape (points,)
+        The profile of conservative backfilling: from times[k] on [s] ...
+    free : int64, shape (points,)
+        ... so many nodes are expected to be free.
+    """
+
+    line: Places
+    spare: Places
+    times: Times
+    free: Places
+
+
+def scratch_for(jobs: int, releases: int) -> Scratch:
+    """Allocate the room for a replay.
+
+    Parameters
+    ----------
+    jobs : int
+        Jobs of the replay.
+    releases : int
+        The most entries that the calendar of releases can have.
+
+    Returns
+    -------
+    Scratch
+        The system gives the memory when it is first touched, so what a pass does not use costs nothing.
+    """
+    # Each entry of the calendar adds one point; each reservation two, and two more where it is moved.
+    points = releases + 4 * jobs + 4
+    return Scratch(
+        np.empty(jobs + 1, np.int64),
+        np.empty(jobs + 1, np.int64),
+        np.empty(points, np.float64),
+        np.empty(points, np.int64),
+    )
+
 
 COMING, QUEUED, RUNNING, DONE, WAITING = 0, 1, 2, 3, 4
 """A job's status; WAITING: an on-demand job whose start is planned, so that it is not in the queue."""

@@ -99,14 +99,14 @@ def replay(
 
 
 def _run(question: Question, out: Path | None, as_json: bool, timings: bool) -> None:
-    from cosim.jit import compiled_before  # noqa: PLC0415
+    from cosim.ahead import is_kept  # noqa: PLC0415
     from scheduler import replay_output as output  # noqa: PLC0415
     from scheduler.progress import shown  # noqa: PLC0415
     from scheduler.replaying import answer  # noqa: PLC0415
 
     if out is not None:
         output.check_directory(out)
-    if not compiled_before():
+    if not is_kept():
         typer.echo("tierwise: compiling the replayer, once after an installation (a minute or less)", err=True)
     with shown(quiet=as_json) as progress:
         found = answer(question, progress)
