@@ -16,6 +16,9 @@ from scheduler.cluster.options import REQUEUE_DELAYS, Options
 CLUSTER, PARTITION = "tierwise", "batch"
 """Names of the cluster and of its one partition, whose nodes are given to one job at a time."""
 
+DATABASE = "slurm_acct_db"
+"""Where slurmdbd keeps the accounting."""
+
 SCHEDULER_PARAMETERS = "bf_interval=1,bf_resolution=1,bf_continue,sched_interval=1,batch_sched_delay=0"
 """Every second, to the second, and at once on submission: who waits for a test waits for these."""
 
@@ -144,7 +147,7 @@ def slurmdbd_conf(layout: Layout) -> str:
         "StorageType": "accounting_storage/mysql",
         "StorageHost": "localhost",
         "StorageUser": layout.user,
-        "StorageLoc": "slurm_acct_db",
+        "StorageLoc": DATABASE,
         "LogFile": str(layout.logs / "slurmdbd.log"),
         "PidFile": str(layout.run / "slurmdbd.pid"),
     }
@@ -177,6 +180,9 @@ def other_files(options: Options, layout: Layout) -> Mapping[str, str]:
         files["job_submit.lua"] = options.job_submit.read_text("utf-8")
     if options.accounting:
         files["slurmdbd.conf"] = slurmdbd_conf(layout)
+        # slurmdbd would make it, but go on with a connection that was refused before: from 11.8.9 on, MariaDB's client
+        # library takes no answer with columns on such a one ("maximum allowed number of columns (=0)").
+        files[layout.database_script.name] = f"CREATE DATABASE IF NOT EXISTS {DATABASE};\n"
     return files
 
 

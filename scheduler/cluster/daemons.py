@@ -76,11 +76,13 @@ def _database_arguments(layout: Layout) -> tuple[str, ...]:
         _temporary(layout),
         f"--socket={layout.database_socket}",
         f"--pid-file={layout.database / 'mariadb.pid'}",
+        f"--init-file={layout.database_script}",
         f"--user={layout.user}",
         "--skip-networking",
         "--skip-log-bin",
         "--innodb-buffer-pool-size=64M",
         "--innodb-lock-wait-timeout=900",  # what slurmdbd asks for (Slurm's accounting guide)
+        "--loose-innodb-snapshot-isolation=OFF",  # on from MariaDB 11.6 on, and slurmdbd dies of a conflict then
         "--loose-debug-no-sync",  # the data lives as long as the cluster, and starting takes half as long
     )
 

@@ -18,7 +18,7 @@ LOCK = ".lock"
 
 _OURS = (
     *("run", "log", "state", "spool", "gpus", "database", "munge.key", record.FILE),
-    *("slurm.conf", "gres.conf", "plugstack.conf", "cgroup.conf", "job_submit.lua", "slurmdbd.conf"),
+    *("slurm.conf", "gres.conf", "plugstack.conf", "cgroup.conf", "job_submit.lua", "slurmdbd.conf", "slurmdbd.sql"),
 )
 """All that `up` makes in the directory; nothing else in it is ever removed."""
 

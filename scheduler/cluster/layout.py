@@ -140,6 +140,11 @@ class Layout:
         """Return MariaDB's socket."""
         return self.database / "mariadb.sock"
 
+    @property
+    def database_script(self) -> Path:
+        """Return what MariaDB carries out each time that it starts."""
+        return self.directory / "slurmdbd.sql"
+
 
 def node_names(count: int) -> tuple[str, ...]:
     """Return the names of that many nodes: n1, n2, ..."""

@@ -2,6 +2,7 @@
  * A user's own client: submits a job with whatever stands on the command line, past sbatch and its plugins.
  * forge UID ADMIN_COMMENT [SPANK_ENVIRONMENT...]; prints the job's id, or Slurm's reason on standard error.
  */
+#include <errno.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ int main(int argc, char *argv[])
 	job.spank_job_env = argv + 3;
 	job.spank_job_env_size = (uint32_t)(argc - 3);
 	if (slurm_submit_batch_job(&job, &answer) != SLURM_SUCCESS || !answer) {
-		fprintf(stderr, "%s\n", slurm_strerror(slurm_get_errno()));
+		fprintf(stderr, "%s\n", slurm_strerror(errno));
 		return 1;
 	}
 	printf("%u\n", answer->job_id);
