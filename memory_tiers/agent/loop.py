@@ -18,11 +18,12 @@ from memory_tiers.agent.registry import Registry
 from memory_tiers.agent.server import Caller
 from memory_tiers.agent.watched import WatchedJob
 from memory_tiers.kernel.seam import Kernel
-from memory_tiers.policy import NodeView, Settings, TierClass, decide
+from memory_tiers.policy import Move, NodeView, Settings, TierClass, decide
 from memory_tiers.policy.deciding import is_walked, moves_of
 
-YIELDING = 10
-"""Niceness while others than capacity jobs run: a tenth of the weight that they have."""
+YIELDING = 5
+"""Niceness of moving pages while others than capacity jobs run: a third of the weight that they have. Answers and
+decisions are never put back, so that a busy node still hears of its jobs in time."""
 
 Log = Callable[..., None]
 """Takes the name of an event, and fields."""
@@ -81,6 +82,7 @@ class Agent:
         self._looking = 0.0
         self._began = time.monotonic()
         self._cpus = frozenset[int]()
+        self._niceness = 0
 
     def handle(self, line: bytes, caller: Caller) -> bytes:
         """Answer a request; see `memory_tiers.agent.protocol`."""
@@ -134,7 +136,7 @@ class Agent:
         for number, target in plan.targets.items():
             jobs[number].target = target
         for move in plan.moves:
-            self._account(carry_out(move, jobs[move.job], self._kernel))
+            self._carry_out(move, jobs[move.job])
         for number, limit in plan.limits.items():
             self._limit(jobs[number], limit)
         self._keep_off_bound_cores()
@@ -167,9 +169,7 @@ class Agent:
             if not walked:
                 continue
             for move in moves_of(job.view(), job.target, self._node, self._settings):
-                done = carry_out(move, job, self._kernel)
-                self._account(done)
-                moved |= done.amount > 0
+                moved |= self._carry_out(move, job).amount > 0
         return moved
 
     def _limit(self, job: WatchedJob, limit: int | None) -> None:
@@ -179,8 +179,12 @@ class Agent:
             self._registry.save()
             self._log("limit", job=job.job, limit=job.limit, errno=code)
 
-    def _account(self, moved: Moved) -> None:
+    def _carry_out(self, move: Move, job: WatchedJob) -> Moved:
+        self._kernel.be_nice(self._niceness)
+        moved = carry_out(move, job, self._kernel)
+        self._kernel.be_nice(0)
         self._moving += moved.seconds
+        return moved
 
     def _keep_off_bound_cores(self) -> None:
         """Leave cores to the latency-sensitive jobs that are bound to them, as long as others are left."""
@@ -195,8 +199,9 @@ class Agent:
             self._kernel.run_only_on(wanted)
             self._cpus = wanted
         # Moving a capacity job's pages is work for that job: it must not take processor time from the others.
-        others = any(job.processes and job.tier_class is not TierClass.CAPACITY for job in self._registry.jobs.values())
-        self._kernel.be_nice(YIELDING if others else 0)
+        jobs = self._registry.jobs.values()
+        others = any(job.processes and job.tier_class is not TierClass.CAPACITY for job in jobs)
+        self._niceness = YIELDING if others else 0
 
     def status(self, caller: Caller) -> dict[str, Any]:
         """Return what is seen and done: to root of all jobs, to a user of the user's own."""

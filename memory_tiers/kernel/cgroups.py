@@ -55,7 +55,9 @@ def set_limit(group: Path, limit: int | None) -> int:
     """Set the amount beyond which the kernel reclaims from a group.
 
     On version 2 that is `memory.high`, which slows the group down and never kills. Version 1 has only the hard limit,
-    under which a group whose pages find no place in swap is killed: callers make sure of free swap.
+    under which the kernel kills where its reclaim finds nothing, which happens with swap to spare while somebody else
+    moves the group's pages. So its killer is switched off with the limit: a process that finds no page then waits until
+    there is one, or the limit is lifted; whoever sets a limit must see to that.
 
     Parameters
     ----------
@@ -70,7 +72,9 @@ def set_limit(group: Path, limit: int | None) -> int:
         0, or the errno of the refusal: EBUSY where version 1 could not get below it.
     """
     if version(group) == 1:
-        return _write(group / "memory.limit_in_bytes", "-1" if limit is None else str(limit))
+        if limit is None:
+            return _write(group / "memory.limit_in_bytes", "-1") or _write(group / "memory.oom_control", "0")
+        return _write(group / "memory.oom_control", "1") or _write(group / "memory.limit_in_bytes", str(limit))
     return _write(group / "memory.high", "max" if limit is None else str(limit))
 
 

@@ -224,7 +224,7 @@ class FakeKernel:
 
     def be_nice(self, niceness: int) -> None:
         """Set this process's niceness."""
-        self.niceness = niceness
+        self.niceness = max(self.niceness, niceness)
 
     def _of(self, process: Process) -> FakeProcess | None:
         return self.processes.get(process.pid) if self.is_alive(process) else None

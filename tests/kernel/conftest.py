@@ -81,6 +81,8 @@ def group(kernel: RealKernel) -> Iterator[Path]:
     except OSError as error:
         unavailable("kernel", f"no control group can be made: {error}")
     yield folder
+    for pid in (folder / "cgroup.procs").read_text().split():
+        (folder.parent / "cgroup.procs").write_text(pid)
     folder.rmdir()
 
 

@@ -195,10 +195,12 @@ def test_a_job_is_found_by_its_step_daemon_where_there_are_no_groups() -> None:
 
 def test_the_agent_yields_while_others_than_capacity_jobs_run() -> None:
     kernel = FakeKernel()
-    kernel.add(FakeProcess(10, pages=pages(8)))
+    kernel.add(FakeProcess(10, pages=pages(64)))
     kernel.add(FakeProcess(20, pages=pages(8)))
-    agent = agent_of(kernel, 100)
+    agent = agent_of(kernel, 32)
     say(agent, op="register", job=1, uid=1000, pid=10, record={"tier_class": "capacity"})
     assert kernel.niceness == 0
     say(agent, op="register", job=2, uid=1000, pid=20, record={"tier_class": "short"})
-    assert kernel.niceness == 10
+    kernel.processes[10].touch(0, 64 * MIB // PAGE)
+    agent.tick()
+    assert kernel.niceness > 0
