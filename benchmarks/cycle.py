@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import statistics
 import tempfile
 import time
@@ -100,12 +101,13 @@ class Cycles:
         controller = Controller(self.slurm, journal, site, events.append, dry_run=True)
         for _ in range(count + 1):  # the first one loads what is compiled, and asks for the shape
             events.clear()
-            began = time.perf_counter()
+            began, busy = time.perf_counter(), _processor_seconds()
             intents = controller.cycle(time.time())
             whole = time.perf_counter() - began
             decided = next(float(e.fields["decision_seconds"]) for e in events if e.name == "cycle")
             act = whole - self.slurm.seconds["observe"] - decided
-            steps = {**self.slurm.seconds, "decide": decided, "act": act}
+            processor = _processor_seconds() - busy
+            steps = {**self.slurm.seconds, "decide": decided, "act": act, "processor": processor}
             self.seconds.append({"whole": whole, **steps})
         journal.close()
         assert len(intents) == 1, intents
@@ -116,13 +118,20 @@ class Cycles:
         later = self.seconds[1:]
         medians = {step: statistics.median(cycle[step] for cycle in later) for step in later[0]}
         worst = max(cycle["whole"] for cycle in later)
-        steps = " | ".join(f"{medians[step]:.3f}" for step in ("observe", "jobs", "nodes", "decide", "act"))
+        steps = " | ".join(f"{medians[step]:.3f}" for step in (*STEPS, "processor"))
         whole = f"{medians['whole']:.2f} s (worst of {len(later)}: {worst:.2f}, first: {self.seconds[0]['whole']:.2f})"
         return f"| {title} | {whole} | {steps} | {bar:g} s: {'met' if medians['whole'] < bar else 'MISSED'} |"
 
 
-HEAD = "| cycle | whole, median | observe [s] | its jobs | its nodes, beside | decide [s] | act, dry run [s] | bar |\n"
-HEAD += "| --- " * 8 + "|"
+STEPS = ("observe", "jobs", "nodes", "decide", "act")
+HEAD = "| cycle | whole, median | observe [s] | its jobs | its nodes, beside | decide [s] | act, dry run [s] "
+HEAD += "| processor time [s] | bar |\n" + "| --- " * 9 + "|"
+
+
+def _processor_seconds() -> float:
+    """Return what this process and the commands that it has run took: wall time is also what other work took."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(of.ru_utime + of.ru_stime for of in used)
 
 
 def _until_running(slurm: CommandSlurm, count: int) -> None:

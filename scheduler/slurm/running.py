@@ -48,6 +48,9 @@ _SET = {
     "SLURM_BITSTR_LEN": "0",  # an array's waiting tasks in full, not cut to 64 letters
     "SLURM_JSON": "compact",
 }
+# squeue makes millions of small pieces for its JSON, and frees none before its end: measured on 22.05, a sixth less
+# processor time. Another C library, or one before 2.35, takes no notice.
+_ALLOCATION = "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=134217728:glibc.malloc.tcache_count=60000"
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Runner:
         """Return the environment in which commands print for machines."""
         unwanted = (*_MEDDLING, *_ANOTHER_CLUSTERS) if "SLURM_CONF" in self.extra else _MEDDLING
         kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
-        return kept | dict(self.extra) | _SET
+        return {"GLIBC_TUNABLES": _ALLOCATION} | kept | dict(self.extra) | _SET
 
     def run(
         self,
