@@ -147,13 +147,13 @@ class Agent:
     def _find_processes(self) -> None:
         jobs = self._registry.jobs.values()
         treed = [job for job in jobs if job.group is None]
-        if treed:
+        sought = [job for job in treed if not job.is_named]
+        if sought:
             root = self._kernel.group_root()
             daemons = self._kernel.command_lines("slurmstepd")
-            for job in treed:
-                job.group = None if root is None or job.by_user else find_group(root, job.job, job.uid, None)
-                if not job.by_user:
-                    add_roots(job, step_daemons(job.job, daemons), self._kernel)
+            for job in sought:
+                job.group = None if root is None else find_group(root, job.job, job.uid, None)
+                add_roots(job, step_daemons(job.job, daemons), self._kernel)
         parents = self._kernel.parents() if treed else None
         for job in jobs:
             refresh(job, self._kernel, parents)

@@ -61,7 +61,8 @@ class Registry:
     def _of_root(self, request: Register) -> WatchedJob:
         group = self._group(request)
         roots = self._roots(request.pid, None) if request.pid is not None else {}
-        return WatchedJob(request.job, request.record, request.uid, group, roots, user=request.user)
+        named = request.pid is not None or request.cgroup is not None
+        return WatchedJob(request.job, request.record, request.uid, group, roots, is_named=named, user=request.user)
 
     def _of_user(self, request: Register, caller: Caller) -> WatchedJob:
         if request.pid not in (None, caller.pid):
@@ -73,7 +74,7 @@ class Registry:
         if sum(job.by_user and job.uid == caller.uid for job in self.jobs.values()) >= _MOST_OF_ONE_USER:
             raise RefusedError(f"you have {_MOST_OF_ONE_USER} jobs registered already")
         roots = self._roots(caller.pid, caller.uid)
-        return WatchedJob(request.job, request.record, caller.uid, None, roots, by_user=True)
+        return WatchedJob(request.job, request.record, caller.uid, None, roots, by_user=True, is_named=True)
 
     def _roots(self, pid: int, uid: int | None) -> dict[int, int]:
         process = self._kernel.open_process(pid)
@@ -89,6 +90,8 @@ class Registry:
     def _group(self, request: Register) -> Path | None:
         root = self._kernel.group_root()
         if root is None:
+            return None
+        if request.cgroup is None and request.pid is not None:
             return None
         if request.cgroup is None:
             return find_group(root, request.job, request.uid, request.node)
@@ -160,6 +163,7 @@ def _saved(job: WatchedJob) -> dict[str, Any]:
         "roots": {str(pid): started for pid, started in job.roots.items()},
         "limit": job.limit,
         "by_user": job.by_user,
+        "is_named": job.is_named,
         "user": job.user,
     }
 
@@ -173,5 +177,6 @@ def _restored(saved: dict[str, Any]) -> WatchedJob:
         {int(pid): started for pid, started in saved["roots"].items()},
         limit=saved["limit"],
         by_user=saved["by_user"],
+        is_named=saved["is_named"],
         user=saved["user"],
     )

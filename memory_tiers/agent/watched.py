@@ -103,6 +103,8 @@ class WatchedJob:
         DRAM that it shall have [bytes].
     moved_out, moved_in : int
         Bytes advised so far.
+    is_named : bool
+        Whether whoever registered it named its group or its process: nothing else is looked for then.
     by_user : bool
         Whether its own user registered it, and not root.
     """
@@ -121,6 +123,7 @@ class WatchedJob:
     moved_out: int = 0
     moved_in: int = 0
     by_user: bool = False
+    is_named: bool = False
     user: str | None = None
 
     @property

@@ -21,6 +21,8 @@ from tests.kernel.conftest import MIB, Holder
 pytestmark = pytest.mark.kernel
 
 PATIENCE = 60.0
+JOB = 987_654_321
+"""No other job of this machine has this number."""
 TIERWISE = str(Path(sys.executable).with_name("tierwise"))
 
 
@@ -74,7 +76,7 @@ def far(kernel: RealKernel, holder: Holder) -> int:
 
 def capacity(holder: Holder, **more: Any) -> dict[str, Any]:
     record = {"tier_class": "capacity"}
-    return {"op": "register", "job": 1, "uid": os.getuid(), "pid": holder.process.pid, "record": record} | more
+    return {"op": "register", "job": JOB, "uid": os.getuid(), "pid": holder.process.pid, "record": record} | more
 
 
 def in_group(holder: Holder, group: Path) -> None:
@@ -92,7 +94,7 @@ def test_a_capacity_job_is_brought_down_to_its_share_and_keeps_its_memory(
     assert job["class"] == "capacity"
     assert job["processes"] == [holder.process.pid]
     assert job["moved_out"] >= 10 * MIB
-    assert agent.say(op="deregister", job=1) == {"ok": True}
+    assert agent.say(op="deregister", job=JOB) == {"ok": True}
     assert agent.say(op="status")["jobs"] == []
 
 
@@ -126,7 +128,7 @@ def test_no_limit_is_left_after_sigkill(
     until(lambda: limit(kernel, group) is None)
     # What it looked after is known to the next one.
     live.start()
-    until(lambda: [job["job"] for job in live.say(op="status")["jobs"]] == [1])
+    until(lambda: [job["job"] for job in live.say(op="status")["jobs"]] == [JOB])
     live.end()
 
 
