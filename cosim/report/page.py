@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
-import importlib.util
-import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from cosim.engine import Replayed
 from cosim.metrics import Metrics
 from cosim.report import palette
-from cosim.report.comparison import baseline_note, colours, headline, table
+from cosim.report.comparison import baseline_note, headline, table
+from cosim.report.document import content_security_policy, embedded_json, plotly_js, resource, style_sheet
 from cosim.report.figures import Figure, trade_off_figure, usage_figure, wait_figure
 from cosim.report.gantt import gantt_figure, window_note
 from cosim.report.units import clock_of, duration, plain
@@ -24,8 +19,6 @@ from cosim.report.usage import usage_of
 from cosim.report.window import window_of
 from cosim.runs import Runs, runs_of
 from traces.writing import atomic
-
-_ROLES = (("--text", palette.TEXT), ("--muted", palette.MUTED), ("--grid", palette.GRID), ("--page", palette.PAGE))
 
 
 def write_report(
@@ -79,12 +72,12 @@ def page(
     """Return the report as text; see `write_report`."""
     figures, notes = _figures(replays, metrics, runs or {})
     names = list(replays)
-    plotly = _script_safe(_plotly_js())
-    script = _resource("page.js")
-    return Template(_resource("page.html")).substitute(
+    plotly = plotly_js()
+    script = resource("page.js")
+    return Template(resource("page.html")).substitute(
         title=html.escape(title),
-        policy=_content_security_policy(plotly, script),
-        style=_style(names),
+        policy=content_security_policy(plotly, script),
+        style=style_sheet(names),
         headline=headline({name: metrics[name] for name in names}),
         facts="".join(f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts),
         command=html.escape(command),
@@ -98,7 +91,7 @@ def page(
         choice_gantt=_choice("gantt", names),
         usage_notes=_notes("usage", notes["usage"]),
         gantt_notes=_notes("gantt", notes["gantt"]),
-        data=_json({"figures": figures, "dark": palette.DARK}),
+        data=embedded_json({"figures": figures, "dark": palette.DARK}),
         plotly=plotly,
         script=script,
     )
@@ -163,47 +156,3 @@ def _notes(group: str, notes: Sequence[str]) -> str:
         f'<p class="note" data-note="{group}/{place}"{" hidden" if place else ""}>{note}</p>'
         for place, note in enumerate(notes)
     )
-
-
-def _style(names: Sequence[str]) -> str:
-    """Return the style sheet, after the colours that page and figures share."""
-    light = [*_ROLES, *colours(names), ("--lost", palette.LOST)]
-    dark = [(role, palette.DARK[colour]) for role, colour in light]
-    declared = [";".join(f"{role}:{colour}" for role, colour in scheme) for scheme in (light, dark)]
-    return f":root{{{declared[0]}}}\n@media (prefers-color-scheme: dark){{:root{{{declared[1]}}}}}\n" + _resource(
-        "page.css"
-    )
-
-
-def _content_security_policy(*scripts: str) -> str:
-    """Allow these scripts alone: no connection to anywhere, and nothing that a job's name might smuggle in."""
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode('ascii')}'" for script in scripts
-    )
-    return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _json(value: Any) -> str:
-    """Return JSON that no HTML parser takes for markup."""
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _script_safe(script: str) -> str:
-    """Return a script whose strings do not end the element that holds it."""
-    return script.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-def _plotly_js() -> str:
-    """Return plotly.js from the installed package, which is found but not imported: that alone takes 0.1 s."""
-    found = importlib.util.find_spec("plotly")
-    if found is None or not found.submodule_search_locations:
-        raise RuntimeError("the package plotly is not installed: install tierwise again, it comes with it")
-    return (Path(found.submodule_search_locations[0]) / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-
-
-def _resource(name: str) -> str:
-    return (resources.files("cosim.report") / name).read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from scheduler.cli import (
     cluster,
     controller,
     decide,
+    demo,
     doctor,
     plugin,
     policy,
@@ -50,6 +51,7 @@ app.add_typer(tiers.app, name="tiers")
 app.command("agent", epilog=agent.EPILOG)(agent.agent)
 app.command("explain")(controller.explain)
 app.add_typer(service.app, name="service")
+app.command("demo", epilog=demo.EPILOG)(demo.demo)
 app.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
 
 

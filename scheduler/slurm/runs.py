@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from scheduler.slurm.hostlists import expand
 from scheduler.slurm.running import Runner, one_line
 from scheduler.slurm.seam import SlurmError
 
-_FIELDS = ("JobIDRaw", "NNodes", "Submit", "Start", "End", "State")
+_FIELDS = ("JobIDRaw", "NNodes", "Submit", "Start", "End", "State", "NodeList")
 _REQUEST = "read the runs of jobs"
 
 
@@ -26,6 +27,8 @@ class Run:
         POSIX times [s], in whole seconds.
     state : str
         How it ended, in lower case and without who did it: `completed`, `requeued`, `preempted`, `cancelled`, ...
+    node_names : tuple of str
+        The nodes' names.
     """
 
     job: int
@@ -34,6 +37,7 @@ class Run:
     start: float
     end: float
     state: str
+    node_names: tuple[str, ...] = ()
 
     @property
     def node_seconds(self) -> float:
@@ -80,4 +84,9 @@ def _run(line: str) -> Run | None:
     if not all(moment.isdecimal() for moment in fields[2:5]):
         return None
     submit, start, end = map(float, fields[2:5])
-    return Run(int(fields[0]), int(fields[1]), submit, start, end, fields[5].partition(" ")[0].lower())
+    state = fields[5].partition(" ")[0].lower()
+    try:
+        names = expand(fields[6])
+    except ValueError as error:
+        raise SlurmError(f"{_REQUEST}: {error}") from None
+    return Run(int(fields[0]), int(fields[1]), submit, start, end, state, names)

@@ -14,6 +14,7 @@ from replays import play_trace, rules_of, trace_of
 from cosim.engine import Replayed
 from cosim.metrics import Metrics, measure
 from cosim.report import page as page_module
+from cosim.report.document import plotly_js
 from traces.table import Trace
 
 TITLE, FACTS, COMMAND = "a trace", (("Jobs", "some"),), "tierwise replay a.swf --out results"
@@ -62,7 +63,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 def without_plotly(page: str) -> str:
     """Return a page less the one script that is not ours."""
-    return page.replace(page_module._script_safe(page_module._plotly_js()), "")
+    return page.replace(plotly_js(), "")
 
 
 def unpacked(values: Any) -> np.ndarray:

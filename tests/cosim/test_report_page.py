@@ -303,7 +303,7 @@ def test_the_same_replays_make_the_same_bytes(tmp_path):
 def test_a_report_appears_whole_or_not_at_all(tmp_path, monkeypatch, four):
     target = tmp_path / "report.html"
     target.write_text("the old one")
-    monkeypatch.setattr("cosim.report.page._json", lambda value: 1 / 0)
+    monkeypatch.setattr("cosim.report.page.embedded_json", lambda value: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_report(target, four, metrics_of(four), title="t", facts=[], command="c")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
