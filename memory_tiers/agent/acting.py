@@ -9,8 +9,11 @@ import numpy as np
 
 from memory_tiers.agent.watched import WatchedJob, WatchedRegion
 from memory_tiers.kernel.seam import Kernel
-from memory_tiers.kernel.types import PAGE, Advice, Ranges
+from memory_tiers.kernel.types import PAGE, Advice, Ranges, ranges
 from memory_tiers.policy import Move, Way
+
+HUGE = 2 << 20
+"""Bytes of a huge page on x86-64."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,12 @@ def carry_out(move: Move, watched: WatchedJob, kernel: Kernel) -> Moved:
         region.swapped[move.chunks] += region.present[move.chunks]
         region.present[move.chunks] = 0
         region.ahead[move.chunks] = False
+        region.joined[move.chunks] = False
         return Moved(done.advised, time.perf_counter() - began, done.refused)
+    if move.way is Way.JOIN:
+        joined = kernel.advise(region.process, _huge(spans(region, move.chunks)), Advice.COLLAPSE)
+        region.joined[move.chunks] = True
+        return Moved(joined.advised, time.perf_counter() - began, joined.refused)
     kernel.advise(region.process, spans(region, move.chunks), Advice.WILLNEED)
     # The last page of a chunk stays unmapped: its first touch shows that the scan has come by.
     spared = PAGE if move.ahead else 0
@@ -70,6 +78,16 @@ def spans(region: WatchedRegion, chunks: np.ndarray[tuple[int], np.dtype[np.int6
     starts = region.start + ordered[firsts] * region.chunk
     ends = np.minimum(region.start + (ordered[lasts] + 1) * region.chunk, region.end)
     return np.stack((starts, ends - starts), axis=1).astype(np.int64)
+
+
+def _huge(rows: Ranges) -> Ranges:
+    """Cut ranges to whole huge pages, one a row: one that cannot be made does not keep the others from it."""
+    found = [
+        (at, HUGE)
+        for start, length in rows.tolist()
+        for at in range(-(-start // HUGE) * HUGE, start + length - HUGE + 1, HUGE)
+    ]
+    return ranges(*found)
 
 
 def _each(region: WatchedRegion, chunks: np.ndarray[tuple[int], np.dtype[np.int64]], spared: int) -> Ranges:

@@ -45,7 +45,7 @@ def _grown(known: WatchedRegion | None, fresh: WatchedRegion) -> WatchedRegion:
         return fresh
     if known.end != fresh.end:
         kept = min(len(known.present), len(fresh.present))
-        for name in ("present", "swapped", "ahead", "heat"):
+        for name in ("present", "swapped", "ahead", "heat", "joined"):
             getattr(fresh, name)[:kept] = getattr(known, name)[:kept]
         fresh.walk = known.walk
         return fresh

@@ -39,6 +39,7 @@ class WatchedRegion:
     swapped: npt.NDArray[np.int64]
     ahead: npt.NDArray[np.bool_]
     heat: npt.NDArray[np.float64]
+    joined: npt.NDArray[np.bool_]
     walk: Walk | None = None
 
     @staticmethod
@@ -56,6 +57,7 @@ class WatchedRegion:
             nothing.copy(),
             np.zeros(chunks, dtype=np.bool_),
             np.zeros(chunks, dtype=np.float64),
+            np.zeros(chunks, dtype=np.bool_),
         )
 
     @property
@@ -70,7 +72,16 @@ class WatchedRegion:
 
     def view(self) -> RegionView:
         """Return what the policy sees of it."""
-        return RegionView(self.key, self.chunk // PAGE, self.present, self.swapped, self.ahead, self.heat, self.walk)
+        return RegionView(
+            self.key,
+            self.chunk // PAGE,
+            self.present,
+            self.swapped,
+            self.ahead,
+            self.heat,
+            self.joined,
+            self.walk,
+        )
 
 
 @dataclass

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from memory_tiers.policy.ranking import coldest, hottest
+from memory_tiers.policy.ranking import coldest, hottest, joinable
 from memory_tiers.policy.targets import Margins, targets
 from memory_tiers.policy.views import JobView, Move, NodeView, Plan, RegionView, TierClass, Way
 from memory_tiers.policy.walks import TRUSTED, Pace, window
@@ -62,7 +62,7 @@ def decide(node: NodeView, settings: Settings) -> Plan:
     moves: list[Move] = []
     for job in sorted(node.jobs, key=lambda one: (_LAST[one.tier_class], one.job)):
         moves.extend(moves_of(job, given[job.job], node, settings))
-    moves.sort(key=lambda move: move.way is Way.IN)
+    moves.sort(key=lambda move: move.way is not Way.OUT)
     return Plan(tuple(moves), given, _limits(node, given, settings))
 
 
@@ -84,6 +84,10 @@ def moves_of(job: JobView, target: int, node: NodeView, settings: Settings) -> l
         moves += _let_go(job, others, min(excess, settings.batch // PAGE))
     elif excess < 0 and job.swapped:
         moves += _bring_back(job, others, min(-excess, settings.batch // PAGE), settings)
+    elif job.tier_class is TierClass.LATENCY and not node.backed_off:
+        # Dependent reads pay for each miss in the TLB; a chunk that is wholly near takes no more room as a huge page.
+        for region in others:
+            moves += _move(job, region, Way.JOIN, joinable(region, settings.batch // PAGE))
     return moves
 
 

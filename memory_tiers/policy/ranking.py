@@ -28,6 +28,12 @@ def coldest(region: RegionView, pages: int) -> Counts:
     return order[:enough] if pages > 0 else order[:0]
 
 
+def joinable(region: RegionView, pages: int) -> Counts:
+    """Choose chunks to make huge pages of: wholly near, not tried yet, from the front, no more than so many pages."""
+    whole = np.flatnonzero((region.present == region.pages) & ~region.joined)
+    return whole[: pages // region.pages]
+
+
 def hottest(region: RegionView, pages: int, least: float) -> Counts:
     """Choose chunks to bring back: the hottest first, none colder than `least`, and no more than so many pages."""
     absent = np.flatnonzero((region.swapped > 0) & (region.heat >= least))

@@ -57,6 +57,8 @@ class RegionView:
         Chunks brought back ahead of use, and not touched since.
     heat : ndarray of float
         How often a chunk came back by itself lately: touches after eviction, decaying.
+    joined : ndarray of bool
+        Chunks that huge pages were made of, or tried to.
     walk : Walk or None
         The scan in it, where there is one.
     """
@@ -67,6 +69,7 @@ class RegionView:
     swapped: Counts
     ahead: npt.NDArray[np.bool_]
     heat: Heat
+    joined: npt.NDArray[np.bool_]
     walk: Walk | None = None
 
 
@@ -131,10 +134,11 @@ class NodeView:
 
 
 class Way(Enum):
-    """Which way pages move."""
+    """Which way pages move; `JOIN` makes huge pages of what is near, so that a miss in the TLB costs less."""
 
     OUT = "out"
     IN = "in"
+    JOIN = "join"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -103,6 +104,17 @@ def test_a_latency_job_is_left_alone(kernel: RealKernel, far_tier: str, holder: 
     agent.say(**capacity(holder, record=record))
     time.sleep(1.5)
     assert far(kernel, holder) == 0
+
+
+def test_a_latency_job_gets_huge_pages_and_keeps_its_memory(kernel: RealKernel, holder: Holder, tmp_path: Path) -> None:
+    before = holder.checksum()
+    live = Live(tmp_path / "agent.sock", "--near", "400M")
+    live.say(**capacity(holder, record={"tier_class": "latency"}))
+    smaps = Path(f"/proc/{holder.process.pid}/smaps_rollup")
+    huge = re.compile(r"AnonHugePages:\s+(\d+)")
+    until(lambda: int(huge.findall(smaps.read_text())[0]) >= 16 * 1024)
+    live.end()
+    assert holder.checksum() == before
 
 
 def test_no_limit_is_left_after_sigterm(

@@ -67,3 +67,12 @@ def test_a_capacity_job_may_fill_what_nobody_else_has() -> None:
 def test_no_limit_is_set_where_far_tiers_are_nearly_full() -> None:
     big = job(2, "capacity", 20, may_limit=True)
     assert decide(node(100, big, far_free=10), SETTINGS).limits == {2: None}
+
+
+def test_a_latency_job_that_is_wholly_near_gets_huge_pages_once() -> None:
+    view = region([1] * 8)
+    (move,) = decide(node(100, job(1, "latency", 2, regions=(view,))), SETTINGS).moves
+    assert (move.way, len(move.chunks)) == (Way.JOIN, 8)
+    view.joined[:] = True
+    assert decide(node(100, job(1, "latency", 2, regions=(view,))), SETTINGS).moves == ()
+    assert decide(node(100, job(1, "bandwidth", 2, regions=(region([1] * 8),))), SETTINGS).moves == ()

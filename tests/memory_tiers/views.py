@@ -24,6 +24,7 @@ def region(
         (1 - marks) * PAGES,
         np.zeros(len(marks), dtype=np.bool_),
         np.array(heat or [0.0] * len(marks)),
+        np.zeros(len(marks), dtype=np.bool_),
         walk,
     )
 
