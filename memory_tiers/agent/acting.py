@@ -11,6 +11,7 @@ from memory_tiers.agent.watched import WatchedJob, WatchedRegion
 from memory_tiers.kernel.seam import Kernel
 from memory_tiers.kernel.types import PAGE, Advice, Ranges, ranges
 from memory_tiers.policy import Move, Way
+from memory_tiers.policy.deciding import is_walked
 
 HUGE = 2 << 20
 """Bytes of a huge page on x86-64."""
@@ -49,6 +50,9 @@ def carry_out(move: Move, watched: WatchedJob, kernel: Kernel) -> Moved:
     if move.way is Way.OUT:
         done = kernel.advise(region.process, spans(region, move.chunks), Advice.PAGEOUT)
         watched.moved_out += done.advised
+        if not is_walked(region.view()):
+            watched.pages_went += int(region.present[move.chunks].sum())
+            region.sent[move.chunks] += region.present[move.chunks]
         region.swapped[move.chunks] += region.present[move.chunks]
         region.present[move.chunks] = 0
         region.ahead[move.chunks] = False
@@ -67,6 +71,7 @@ def carry_out(move: Move, watched: WatchedJob, kernel: Kernel) -> Moved:
     region.present[move.chunks] += np.maximum(region.swapped[move.chunks] - left, 0)
     region.swapped[move.chunks] = np.minimum(region.swapped[move.chunks], left)
     region.ahead[move.chunks] = move.ahead
+    region.sent[move.chunks] = 0
     return Moved(done.advised, time.perf_counter() - began, done.refused)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from memory_tiers.agent.watched import WatchedJob, WatchedRegion
 from memory_tiers.kernel.seam import Kernel
+from memory_tiers.policy.deciding import is_walked
 from memory_tiers.policy.walks import followed, overtaken
 
 SMALLEST_REGION = 8 << 20
@@ -25,7 +26,7 @@ def look(watched: WatchedJob, kernel: Kernel) -> float:
     """
     watched.memory = None if watched.group is None else kernel.group_memory(watched.group)
     _find_regions(watched, kernel)
-    seconds = sum(_look_at(region, kernel) for region in watched.regions.values())
+    seconds = sum(_look_at(watched, region, kernel) for region in watched.regions.values())
     watched.beside = 0 if watched.memory is None else max(0, watched.memory.current - watched.mapped())
     return seconds
 
@@ -45,14 +46,14 @@ def _grown(known: WatchedRegion | None, fresh: WatchedRegion) -> WatchedRegion:
         return fresh
     if known.end != fresh.end:
         kept = min(len(known.present), len(fresh.present))
-        for name in ("present", "swapped", "ahead", "heat", "joined"):
+        for name in ("present", "swapped", "ahead", "heat", "joined", "sent"):
             getattr(fresh, name)[:kept] = getattr(known, name)[:kept]
         fresh.walk = known.walk
         return fresh
     return known
 
 
-def _look_at(region: WatchedRegion, kernel: Kernel) -> float:
+def _look_at(watched: WatchedJob, region: WatchedRegion, kernel: Kernel) -> float:
     seen = kernel.residency(region.process, region.start, region.end, region.chunk)
     if seen.gone:
         return seen.seconds
@@ -65,6 +66,9 @@ def _look_at(region: WatchedRegion, kernel: Kernel) -> float:
     region.heat *= _COOLING
     region.heat[came_back] += 1.0
     region.walk = followed(region.walk, observable, touched)
+    back = np.where(came_back, np.minimum(region.sent, seen.present - region.present), 0)
+    region.sent -= back
+    watched.pages_back += 0 if is_walked(region.view()) else int(back.sum())
     region.ahead &= (seen.present > 0) & (seen.present < full)
     region.present, region.swapped = seen.present, seen.swapped
     return seen.seconds

@@ -19,6 +19,7 @@ from memory_tiers.agent.server import Caller
 from memory_tiers.agent.watched import WatchedJob
 from memory_tiers.kernel.seam import Kernel
 from memory_tiers.policy import Move, NodeView, Settings, TierClass, decide
+from memory_tiers.policy.backing_off import BackOff, noted
 from memory_tiers.policy.deciding import is_walked, moves_of
 
 YIELDING = 5
@@ -83,6 +84,7 @@ class Agent:
         self._began = time.monotonic()
         self._cpus = frozenset[int]()
         self._niceness = 0
+        self._harm = BackOff()
 
     def handle(self, line: bytes, caller: Caller) -> bytes:
         """Answer a request; see `memory_tiers.agent.protocol`."""
@@ -129,9 +131,12 @@ class Agent:
             self._find_processes()
         looked = sum(look(job, self._kernel) for job in jobs.values())
         self._looking += looked
+        self._note_harm(began)
         areas = self._kernel.swap_areas()
         far_free = sum(area.size - area.used for area in areas)
-        self._node = NodeView(self._near(), far_free, tuple(job.view() for job in jobs.values()))
+        self._node = NodeView(
+            self._near(), far_free, tuple(job.view() for job in jobs.values()), backed_off=self._harm.is_on(began)
+        )
         plan = decide(self._node, self._settings)
         for number, target in plan.targets.items():
             jobs[number].target = target
@@ -143,6 +148,16 @@ class Agent:
         pressed = self._node.near * 0.9 < sum(max(job.footprint, job.promised) for job in self._node.jobs)
         period = self._rhythm.idle if not jobs else self._rhythm.pressed if pressed else self._rhythm.calm
         self._next_look = began + max(period, looked / self._rhythm.look_share)
+
+    def _note_harm(self, now: float) -> None:
+        jobs = self._registry.jobs.values()
+        went, back = sum(job.pages_went for job in jobs), sum(job.pages_back for job in jobs)
+        for job in jobs:
+            job.pages_went = job.pages_back = 0
+        before = self._harm.is_on(now)
+        self._harm = noted(self._harm, now, went, back)
+        if self._harm.is_on(now) and not before:
+            self._log("backing_off", seconds=self._harm.until - now)
 
     def _find_processes(self) -> None:
         jobs = self._registry.jobs.values()
@@ -214,6 +229,7 @@ class Agent:
             "processor": used.ru_utime + used.ru_stime,
             "moving": self._moving,
             "looking": self._looking,
+            "backed_off": self._harm.is_on(time.monotonic()),
             "jobs": [
                 {
                     "job": job.job,

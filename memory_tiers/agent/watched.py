@@ -29,7 +29,10 @@ def chunk_of(size: int) -> int:
 
 @dataclass
 class WatchedRegion:
-    """A private region of a process, chunk by chunk; arrays as in `memory_tiers.policy.RegionView`."""
+    """A private region of a process, chunk by chunk; arrays as in `memory_tiers.policy.RegionView`.
+
+    `sent` has the pages of each chunk that we moved out and that have not come back.
+    """
 
     process: Process
     start: int
@@ -40,6 +43,7 @@ class WatchedRegion:
     ahead: npt.NDArray[np.bool_]
     heat: npt.NDArray[np.float64]
     joined: npt.NDArray[np.bool_]
+    sent: npt.NDArray[np.int64]
     walk: Walk | None = None
 
     @staticmethod
@@ -58,6 +62,7 @@ class WatchedRegion:
             np.zeros(chunks, dtype=np.bool_),
             np.zeros(chunks, dtype=np.float64),
             np.zeros(chunks, dtype=np.bool_),
+            nothing.copy(),
         )
 
     @property
@@ -114,6 +119,9 @@ class WatchedJob:
         DRAM that it shall have [bytes].
     moved_out, moved_in : int
         Bytes advised so far.
+    pages_went, pages_back : int
+        Pages that we moved out for want of room, and of those the ones that came back by themselves, since they were
+        last counted; scans aside, which are expected to come back.
     is_named : bool
         Whether whoever registered it named its group or its process: nothing else is looked for then.
     by_user : bool
@@ -133,6 +141,8 @@ class WatchedJob:
     target: int = 0
     moved_out: int = 0
     moved_in: int = 0
+    pages_went: int = 0
+    pages_back: int = 0
     by_user: bool = False
     is_named: bool = False
     user: str | None = None

@@ -13,6 +13,9 @@ import numpy as np
 
 from memory_tiers.policy.views import Counts, RegionView, Walk
 
+FEW = 8
+"""Touches this close ahead are the scan's, however few were touched."""
+
 TRUSTED = 0.6
 """From this trust on a walk is acted upon."""
 
@@ -62,14 +65,15 @@ def followed(walk: Walk | None, observable: Counts, touched: Counts) -> Walk | N
     Notes
     -----
     Distance is counted in observable chunks: a scan passes what is present unseen. A touch counts as the scan's where
-    it lies among the next observable chunks, as many as were touched in all, and half as many again.
+    it lies among the next observable chunks, as many as were touched in all, and half as many again. Where most of what
+    could be seen was touched since the last look, that says nothing about the order.
     """
-    if not len(touched):
+    if not len(touched) or len(touched) * 2 > len(observable) > 2 * FEW:
         return walk
     if walk is None:
         return Walk(int(touched[-1]))
     order = np.concatenate((observable[observable > walk.position], observable[observable <= walk.position]))
-    reach = order[: max(8, len(touched) * 3 // 2)]
+    reach = order[: max(FEW, len(touched) * 3 // 2)]
     hits = np.isin(touched, reach)
     share = float(hits.mean())
     trust = 0.7 * walk.trust + 0.3 * share

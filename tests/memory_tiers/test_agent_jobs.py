@@ -204,3 +204,20 @@ def test_the_agent_yields_while_others_than_capacity_jobs_run() -> None:
     kernel.processes[10].touch(0, 64 * MIB // PAGE)
     agent.tick()
     assert kernel.niceness > 0
+
+
+def test_an_agent_whose_moves_come_straight_back_stands_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("memory_tiers.agent.loop.time.monotonic", lambda: now[0])
+    kernel = FakeKernel()
+    big = kernel.add(FakeProcess(10, pages=pages(64)))
+    agent = agent_of(kernel, 32)
+    say(agent, op="register", job=1, uid=1000, pid=10, record={"tier_class": "capacity"})
+    generator = np.random.default_rng(3)
+    for _ in range(60):
+        now[0] += 0.1
+        for first in generator.permutation(len(big.pages) // 64) * 64:
+            big.touch(first, first + 64)
+        agent.tick()
+    assert say(agent, op="status")["backed_off"]
+    assert big.far() == 0
