@@ -117,9 +117,9 @@ class Cycles:
         """Return a row of the table."""
         later = self.seconds[1:]
         medians = {step: statistics.median(cycle[step] for cycle in later) for step in later[0]}
-        worst = max(cycle["whole"] for cycle in later)
+        best, worst = min(cycle["whole"] for cycle in later), max(cycle["whole"] for cycle in later)
         steps = " | ".join(f"{medians[step]:.3f}" for step in (*STEPS, "processor"))
-        whole = f"{medians['whole']:.2f} s (worst of {len(later)}: {worst:.2f}, first: {self.seconds[0]['whole']:.2f})"
+        whole = f"{medians['whole']:.2f} s ({best:.2f} to {worst:.2f}, first: {self.seconds[0]['whole']:.2f})"
         return f"| {title} | {whole} | {steps} | {bar:g} s: {'met' if medians['whole'] < bar else 'MISSED'} |"
 
 
