@@ -97,7 +97,8 @@ def documents(shape: str) -> tuple[bytes, bytes]:
         first += count
     now = int(time.time())
     jobs["jobs"] = [*_running(shape, known[1], held, now), *_waiting(shape, known[8], now)]
-    nodes["nodes"] = [nodes["nodes"][0] | {"name": name} for name in names]
+    state = "allocated" if shape == "v38" else ["ALLOCATED"]
+    nodes["nodes"] = [nodes["nodes"][0] | {"name": name, "state": state} for name in names]
     return tuple(json.dumps(document, separators=(",", ":")).encode() for document in (jobs, nodes))  # type: ignore
 
 
