@@ -1,9 +1,9 @@
 """JSON of Slurm's `data_parser` plugins: v0.0.42 on 24.11, v0.0.45 on 26.05, and those between and before.
 
 Numbers that may be missing are `{"set": …, "infinite": …, "number": …}`, states are lists of the base state and the
-flags. Fields and flags were read in the releases' src/plugins/data_parser/*/parsers.c. From v0.0.45 on a job has no
-`shared`: whether a running job has its nodes for itself says `job_resources.nodes.whole`, since v0.0.42; of a waiting
-job it is not told.
+flags. Fields and flags were read in the releases' src/plugins/data_parser/*/parsers.c, and seen on 24.11.5 and 26.05.5.
+From v0.0.45 on a job's `shared` is empty: whether a running job has its nodes for itself says
+`job_resources.nodes.whole`, since v0.0.42; of a waiting job it is not told.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Slurm's output: recorded on 22.05, and written by hand after the schemas of 24.11 and 26.05."""
+"""Slurm's output: recorded on 22.05.8, 24.11.5 and 26.05.5; `record.py` played the same jobs on the later two."""
 
 from __future__ import annotations
 
