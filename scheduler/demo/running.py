@@ -77,7 +77,8 @@ def run(folder: Path, tell: Teller, *, keep: bool = False, scenario: Scenario = 
     try:
         with ended_by_signals(), started(scenario.nodes, files, keep=keep) as site:
             version = site.slurm.configuration().get("slurm_version", "")
-            tell.say(f"Slurm {version}: {scenario.nodes} nodes are idle, and tierwise controller watches the queue")
+            tell.say(f"Slurm {version}: {scenario.nodes} nodes are idle; tierwise controller starts")
+            site.wait()
             played = play(scenario, site, tell)
             known = _accounted(site, played, began)
             found = outcome(scenario, played, known, version, time.time() - began)

@@ -37,6 +37,7 @@ delay_weight = 1.0
 """The policy file of the demo."""
 
 _LONGEST_TEMPORARY = 40  # below it lie sockets, whose paths are short [bytes]
+_READY = 240.0  # how long its first cycle may take, with the decision to be compiled on a busy machine [s]
 _ENDING = 20.0  # how long the controller may take to end [s]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -123,9 +124,21 @@ class Site:
     def check(self) -> None:
         """Raise `DemoError` where the controller has ended."""
         if self.controller.poll() is not None:
-            lines = self.files.log.read_text("utf-8", "replace").splitlines()
+            lines = self._said()
             last = lines[-1][:300] if lines else "it said nothing"
             raise DemoError(f"tierwise controller ended with status {self.controller.returncode}: {last}")
+
+    def wait(self) -> None:
+        """Wait until the controller has looked at the queue once; the first of all compiles its decision before."""
+        end = time.monotonic() + _READY
+        while not any('"event": "cycle"' in line for line in self._said()):
+            self.check()
+            if time.monotonic() > end:
+                raise DemoError(f"tierwise controller does nothing {_READY:g} s after its start: see {self.files.log}")
+            time.sleep(0.1)
+
+    def _said(self) -> list[str]:
+        return self.files.log.read_text("utf-8", "replace").splitlines()
 
 
 def check_packages() -> None:
@@ -208,7 +221,7 @@ def _controller(cluster: Cluster, files: Files) -> subprocess.Popen[bytes]:
     command = [*TIERWISE, "controller", "--policy", str(files.policy), "--journal", str(files.journal)]
     with files.log.open("wb") as log:
         return subprocess.Popen(  # noqa: S603 - an argument list
-            [*command, "--interval", "0.5"],
+            [*command, "--interval", "0.5", "--log-level", "debug"],
             env={**os.environ, **cluster.environment},
             stdin=subprocess.DEVNULL,
             stdout=log,
