@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from cosim.preemption import CHECKPOINT
@@ -37,7 +37,7 @@ class Hands:
     slurm: Slurm
     journal: Journal
 
-    def step(self, plan: Plan, now: float, jobs: Mapping[int, Job]) -> Plan:
+    def step(self, plan: Plan, now: float, jobs: Mapping[int, Job], standing: Collection[str]) -> Plan:
         """Do what is due for a plan.
 
         Parameters
@@ -48,6 +48,8 @@ class Hands:
             The time [s].
         jobs : Mapping of int to Job
             The cluster's jobs.
+        standing : collection of str
+            The nodes that are neither down nor drained.
 
         Returns
         -------
@@ -62,7 +64,7 @@ class Hands:
         job = jobs.get(plan.job)
         if plan.state != RUNNING and job is not None and job.state == "running":
             plan = self.journal.move(plan, RUNNING)
-        if job is None or (job.state not in ("pending", "running")):
+        if job is None or job.state not in ("pending", "running") or _is_void(plan, job, standing):
             self.slurm.unreserve(plan.reservation)
             return self.journal.move(plan, CLOSED)
         if plan.state == RESERVE:
@@ -85,13 +87,20 @@ class Hands:
             if due and _runs(victim, jobs):
                 plan = self.journal.signalling(plan, victim.job)
                 self.slurm.signal(victim.job, plan.signal)
-        return self.journal.move(plan, REQUEUE) if plan.start <= now else plan
+        # Victims that have gone early, having finished their checkpoints, leave nothing to wait for.
+        gone = bool(plan.victims) and not any(_runs(victim, jobs) for victim in plan.victims)
+        return self.journal.move(plan, REQUEUE) if gone or plan.start <= now else plan
 
     def _requeue(self, plan: Plan, jobs: Mapping[int, Job]) -> Plan:
         for victim in plan.victims:
             if _runs(victim, jobs):
                 self.slurm.requeue(victim.job)
         return self.journal.move(plan, HAND_OVER)
+
+
+def _is_void(plan: Plan, job: Job, standing: Collection[str]) -> bool:
+    """Say whether a plan's job can no longer start by it: it lost a node, or came back after its run was lost."""
+    return job.state == "pending" and (plan.state == RUNNING or not set(plan.nodes) <= set(standing))
 
 
 def _runs(victim: PlannedVictim, jobs: Mapping[int, Job]) -> bool:

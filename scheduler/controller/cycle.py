@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from scheduler.controller.acting import Hands
-from scheduler.controller.deciding import Intent, Site, decide
+from scheduler.controller.deciding import Intent, Site, decide, is_ours
 from scheduler.controller.events import Event, Say, event
 from scheduler.controller.journal import CLOSED, HAND_OVER, RUNNING, Journal, Plan
+from scheduler.slurm import observe
 from scheduler.slurm.seam import Job, Slurm, SlurmError, SlurmUnreachableError
+
+_CLEAR_UP_EVERY = 60.0  # from one look for reservations that nobody knows to the next [s]
 
 
 @dataclass
@@ -41,6 +45,7 @@ class Controller:
     dry_run: bool = False
     stopping: Callable[[], bool] = lambda: False
     _said: set[int] = field(default_factory=set)
+    _cleared: float = -math.inf
 
     def cycle(self, now: float) -> tuple[Intent, ...]:
         """Run one cycle.
@@ -73,7 +78,8 @@ class Controller:
             for intent in intents:
                 self.journal.begin(intent.plan, intent.explanations)
                 self.say(_decided("decided", "", intent))
-            self._act(now, {job.id: job for job in jobs})
+            self._act(now, {job.id: job for job in jobs}, observe.standing_nodes(nodes))
+            self._clear_up(now)
         self._say_cycle(time.perf_counter() - began, seconds, len(intents))
         return intents
 
@@ -83,13 +89,13 @@ class Controller:
                 self._said.add(intent.plan.job)
                 self.say(_decided("would_decide", "would: ", intent))
 
-    def _act(self, now: float, jobs: Mapping[int, Job]) -> None:
+    def _act(self, now: float, jobs: Mapping[int, Job], standing: frozenset[str]) -> None:
         hands = Hands(self.slurm, self.journal)
         for plan in self.journal.open_plans():
             if self.stopping():
                 return
             try:
-                moved = hands.step(plan, now, jobs)
+                moved = hands.step(plan, now, jobs, standing)
             except SlurmUnreachableError:
                 raise
             except SlurmError as error:
@@ -98,6 +104,18 @@ class Controller:
                 continue
             if moved.state != plan.state:
                 self.say(_moved(plan, moved, jobs.get(plan.job)))
+
+    def _clear_up(self, now: float) -> None:
+        """Take away reservations of ours that no open plan knows: what a lost journal would leave behind."""
+        if self.stopping() or now - self._cleared < _CLEAR_UP_EVERY:
+            return
+        open_ones = {plan.reservation for plan in self.journal.open_plans()}
+        for known in self.slurm.reservations():
+            if is_ours(known.name) and known.name not in open_ones:
+                self.slurm.unreserve(known.name)
+                text = f"reservation {known.name}: no plan knows it, it is gone"
+                self.say(event("reservation_cleared", text, reservation=known.name))
+        self._cleared = now
 
     def _say_cycle(self, seconds: float, decision_seconds: float, decided: int) -> None:
         plans = Counter(plan.state for plan in self.journal.open_plans())

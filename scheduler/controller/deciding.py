@@ -18,6 +18,7 @@ from scheduler.policy import PolicyFile, Rule, Who, effective
 from scheduler.slurm import observe
 from scheduler.slurm.seam import Job, Node
 
+_PREFIX = "tierwise-"
 _SLACK = 900.0  # a reservation outlives its job by this: Slurm ends jobs that outlive their reservation [s]
 _YEAR = 365 * 86400.0  # stands for a wall time limit of a job that has none [s]
 
@@ -68,8 +69,20 @@ class Intent:
     explanations: dict[int, str]
 
 
+def is_ours(reservation: str) -> bool:
+    """Say whether a reservation bears a name such as the controller gives: `tierwise-` and the on-demand job's id."""
+    number = reservation.removeprefix(_PREFIX)
+    return reservation.startswith(_PREFIX) and number.isascii() and number.isdigit()
+
+
 def asks(site: Site, job: Job) -> bool:
-    """Say whether a job waits for an on-demand start that the policy allows it to ask for."""
+    """Say whether a job waits for an on-demand start that the policy allows it to ask for.
+
+    Several array tasks in one record have no node count of their own each, and the components of a heterogeneous job
+    start together or not at all: both wait their turn as ordinary jobs do.
+    """
+    if job.het_job_id is not None or (job.array_task and not job.array_task.isdecimal()):
+        return False
     options = from_record(job.admin_comment)
     if job.state != "pending" or options is None or options.on_demand is None or job.priority == 0:
         return False
@@ -85,12 +98,14 @@ def terms(site: Site, now: float) -> Callable[[Job], observe.Terms]:
         rule = site.rule(job)
         exempt = job.start is not None and now - job.start < (rule.exempt_time or 0)
         every = _first(options.checkpoint_every, rule.checkpoint_every)
+        cost = float(_first(options.checkpoint_cost, rule.checkpoint_cost) or 0)
         return observe.Terms(
             preemptible=bool(rule.preemptible) and not exempt and options.on_demand is None,
             checkpoint_interval=every if isinstance(every, int | float) and every > 0 else None,
-            checkpoint_cost=float(_first(options.checkpoint_cost, rule.checkpoint_cost) or 0),
+            checkpoint_cost=cost,
             restart_cost=float(_first(options.restart_cost, rule.restart_cost) or 0),
-            on_demand_checkpoint=bool(rule.checkpoint_signal),
+            # A job that takes longer than the grace would be requeued before its checkpoint is written.
+            on_demand_checkpoint=bool(rule.checkpoint_signal) and cost <= (rule.checkpoint_grace or 0),
         )
 
     return of
@@ -159,7 +174,7 @@ def _decide_one(
             _planned(victim.id, victim.how, victim.loss, chosen.start, snapshot, victim.place, by_id)
             for victim in chosen.victims
         ),
-        reservation=f"tierwise-{job.id}",
+        reservation=f"{_PREFIX}{job.id}",
         until=chosen.start + limit + _SLACK,
         user=job.user,
         signal=rule.checkpoint_signal or "",
@@ -182,8 +197,14 @@ def _names(
     held = {name for job in jobs for name in job.nodes}
     victims = [victim.id for victim in chosen.victims]
     ending = [snapshot.ids[place] for place in np.flatnonzero(snapshot.expected_end <= chosen.start).tolist()]
-    names = [name for job in [*victims, *ending] for name in by_id[job].nodes if name in usable]
+    names = [name for job in [*victims, *ending] for part in _parts(by_id[job], jobs) for name in part.nodes]
+    names = [name for name in names if name in usable]
     return [*dict.fromkeys(names), *sorted(usable - held - set(names))]
+
+
+def _parts(job: Job, jobs: Sequence[Job]) -> list[Job]:
+    """Return all components of a heterogeneous job, given its leader; any other job by itself."""
+    return [job] if job.het_job_id is None else [other for other in jobs if other.het_job_id == job.het_job_id]
 
 
 def _explained(plan: Plan, chosen: Point, snapshot: Snapshot, job: Job) -> dict[int, str]:

@@ -60,6 +60,9 @@ KINDS: Mapping[str, Kind] = {
     "step_refused": Kind(
         WARNING, "Slurm refused a step of a plan; the next cycle tries it again.", ("job", "state", "reason")
     ),
+    "reservation_cleared": Kind(
+        WARNING, "A reservation of Tierwise's that no open plan knows was taken away.", ("reservation",)
+    ),
     "slurm_lost": Kind(WARNING, "Slurm does not answer. Said once; each cycle tries again.", ("reason",)),
     "slurm_back": Kind(INFO, "Slurm answers again.", ("seconds",)),
     "slurm_refused": Kind(

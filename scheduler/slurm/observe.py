@@ -35,6 +35,9 @@ _OUT = frozenset(
 )
 """States of a node on which no job can be started now."""
 
+_GONE = frozenset({"down", "drain", "fail", "error"})
+"""States of a node that does not come back by itself; one that does not respond may, until Slurm calls it down."""
+
 _HOLDING = frozenset({"running", "suspended"})
 
 
@@ -73,6 +76,11 @@ def terms_by_record(job: Job) -> Terms:
         checkpoint_cost=options.checkpoint_cost or 0.0,
         restart_cost=options.restart_cost or 0.0,
     )
+
+
+def standing_nodes(nodes: Iterable[Node]) -> frozenset[str]:
+    """Return the names of the nodes that a reserved job may still wait for: neither down, drained nor failing."""
+    return frozenset(node.name for node in nodes if not node.states & _GONE)
 
 
 def usable_nodes(nodes: Iterable[Node], partition: str = "", blocked: Collection[str] = ()) -> frozenset[str]:
