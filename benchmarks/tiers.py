@@ -66,7 +66,7 @@ def play(environment: Environment, dram: int, program: Path, folder: Path) -> tu
     """Run the set once in an environment."""
     limit = dram * MIB if environment.limited else None
     zram, file = (ZRAM if environment.zram else None), (FILE if environment.file else None)
-    with far_tiers(zram, file, environment.page_cluster, None), node(limit) as group:
+    with far_tiers(zram, file, environment.page_cluster, "lz4"), node(limit) as group:
         if environment.attuned:
             with agent(group, folder) as registry:
                 return Running(program, group, environment.swappiness, registry).run(mix(dram))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +18,13 @@ HUGE = 2 << 20
 """Bytes of a huge page on x86-64."""
 
 
+_SLICE = 16
+"""Chunks moved before the time is looked at: 4 MiB, some 30 ms of a busy core."""
+
+_CLEAR = 2 << 20
+"""How far a new limit stays above what a job holds: what it may fill until the limit is written [bytes]."""
+
+
 @dataclass(frozen=True)
 class Moved:
     """Bytes that a move went through, and the kernel's seconds for it."""
@@ -24,6 +32,12 @@ class Moved:
     amount: int
     seconds: float
     refused: int = 0
+
+
+def slices(move: Move) -> Iterator[Move]:
+    """Cut a move into parts that take a few milliseconds each."""
+    for first in range(0, len(move.chunks), _SLICE):
+        yield replace(move, chunks=move.chunks[first : first + _SLICE])
 
 
 def carry_out(move: Move, watched: WatchedJob, kernel: Kernel) -> Moved:
@@ -105,12 +119,14 @@ def _each(region: WatchedRegion, chunks: np.ndarray[tuple[int], np.dtype[np.int6
 def set_limit(watched: WatchedJob, limit: int | None, kernel: Kernel) -> int:
     """Set or lift a job's limit, where it is another than now by more than a hundredth; 0 or an errno.
 
-    A limit is never set below what the job holds: making room is the moves' work, the limit only keeps it.
+    A limit is never set below what the job holds at this moment: making room is the moves' work, the limit only keeps
+    it. Asked for less, version 1 would reclaim in the writer's time, for as long as the job fills what was freed.
     """
     if watched.group is None or watched.memory is None:
         return 0
     if limit is not None:
-        limit = max(limit, watched.memory.current + PAGE)
+        now = kernel.group_memory(watched.group)
+        limit = max(limit, (watched.memory if now is None else now).current + _CLEAR)
         if watched.limit is not None and abs(limit - watched.limit) < watched.limit // 100:
             return 0
     elif watched.limit is None:

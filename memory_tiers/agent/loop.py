@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memory_tiers.agent.acting import Moved, carry_out, set_limit
+from memory_tiers.agent.acting import carry_out, set_limit, slices
 from memory_tiers.agent.finding import add_roots, find_group, refresh, release, step_daemons
 from memory_tiers.agent.looking import follow, look
 from memory_tiers.agent.protocol import Deregister, RefusedError, Register, answer, parse
@@ -18,7 +18,7 @@ from memory_tiers.agent.registry import Registry
 from memory_tiers.agent.server import Caller
 from memory_tiers.agent.watched import WatchedJob
 from memory_tiers.kernel.seam import Kernel
-from memory_tiers.policy import Move, NodeView, Settings, TierClass, decide
+from memory_tiers.policy import Move, NodeView, Settings, TierClass, Way, decide
 from memory_tiers.policy.backing_off import BackOff, noted
 from memory_tiers.policy.deciding import is_walked, moves_of
 
@@ -42,6 +42,8 @@ class Rhythm:
         While everything fits into DRAM.
     pressed : float
         While it does not.
+    longest_moving : float
+        After so long the loop sees whether anybody calls, whatever is left to move.
     look_share : float
         The share of the time that looking may take; looks come more rarely where they cost more.
     close : float
@@ -51,6 +53,7 @@ class Rhythm:
     idle: float = 1.0
     calm: float = 0.5
     pressed: float = 0.1
+    longest_moving: float = 0.05
     look_share: float = 0.02
     close: float = 0.003
 
@@ -140,8 +143,7 @@ class Agent:
         plan = decide(self._node, self._settings)
         for number, target in plan.targets.items():
             jobs[number].target = target
-        for move in plan.moves:
-            self._carry_out(move, jobs[move.job])
+        self._carry_out(plan.moves)
         for number, limit in plan.limits.items():
             self._limit(jobs[number], limit)
         self._keep_off_bound_cores()
@@ -183,8 +185,8 @@ class Agent:
                 follow(region, self._kernel, pace.ahead + 2 * pace.lead)
             if not walked:
                 continue
-            for move in moves_of(job.view(), job.target, self._node, self._settings):
-                moved |= self._carry_out(move, job).amount > 0
+            moves = moves_of(job.view(), job.target, self._node, self._settings)
+            moved |= self._carry_out(sorted(moves, key=lambda move: move.way is not Way.OUT))
         return moved
 
     def _limit(self, job: WatchedJob, limit: int | None) -> None:
@@ -194,12 +196,19 @@ class Agent:
             self._registry.save()
             self._log("limit", job=job.job, limit=job.limit, errno=code)
 
-    def _carry_out(self, move: Move, job: WatchedJob) -> Moved:
+    def _carry_out(self, moves: Iterable[Move]) -> bool:
+        """Move slice by slice until the time is over; what is left is decided anew. Tell whether anything was moved."""
+        amount = 0
+        began = time.monotonic()
         self._kernel.be_nice(self._niceness)
-        moved = carry_out(move, job, self._kernel)
+        for part in (part for move in moves for part in slices(move)):
+            moved = carry_out(part, self._registry.jobs[part.job], self._kernel)
+            self._moving += moved.seconds
+            amount += moved.amount
+            if time.monotonic() - began > self._rhythm.longest_moving:
+                break
         self._kernel.be_nice(0)
-        self._moving += moved.seconds
-        return moved
+        return amount > 0
 
     def _keep_off_bound_cores(self) -> None:
         """Leave cores to the latency-sensitive jobs that are bound to them, as long as others are left."""

@@ -98,7 +98,7 @@ def is_walked(region: RegionView) -> bool:
 
 
 def _may_go(job: JobView, node: NodeView) -> bool:
-    if node.backed_off or node.far_free <= 0:
+    if node.backed_off or node.far_free <= 0 or job.tier_class is TierClass.SHORT:
         return False
     return job.far_limit is None or job.swapped < job.far_limit
 

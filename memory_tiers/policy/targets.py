@@ -29,9 +29,9 @@ class Margins:
 def targets(node: NodeView, margins: Margins) -> dict[int, int]:
     """Divide a node's DRAM among its jobs.
 
-    A job is first given what it holds up to its promise, or its whole promise where it may still grow into it; then,
-    class by class, what it holds beyond. Capacity jobs get what is left, in proportion to what they lack. Where the
-    promises alone are more than the node has, they shrink in proportion.
+    Promises come first, then what each holds beyond, both class by class in the order in which a miss hurts; members of
+    a class for which not enough is left share it in proportion to what they lack. A promise that is not filled yet is
+    kept free, but a capacity job's: what it holds is rarely less.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ def targets(node: NodeView, margins: Margins) -> dict[int, int]:
     left = max(0, node.near - node.headroom - int(node.near * margins.reserve))
     growth = int(node.near * margins.growth)
     floors = {job.job: _floor(job, growth) for job in node.jobs}
-    given = _shares(floors, left)
-    left -= sum(given.values())
-    for tier_class in _ORDER:
-        members = [job for job in node.jobs if job.tier_class is tier_class]
-        wishes = {job.job: max(0, job.footprint + _growth(job, growth) - given[job.job]) for job in members}
-        for job, more in _shares(wishes, left).items():
-            given[job] += more
-            left -= more
+    wishes = {job.job: max(0, job.footprint + _growth(job, growth) - floors[job.job]) for job in node.jobs}
+    given = dict.fromkeys(floors, 0)
+    for wanted in (floors, wishes):
+        for tier_class in _ORDER:
+            members = {job.job: wanted[job.job] for job in node.jobs if job.tier_class is tier_class}
+            for job, more in _shares(members, left).items():
+                given[job] += more
+                left -= more
     return given
 
 
@@ -63,7 +63,8 @@ def _floor(job: JobView, growth: int) -> int:
     # A capacity job's promise is what it may keep, the others' what they are about to fill.
     if job.tier_class is TierClass.CAPACITY:
         return min(job.promised, job.footprint + growth)
-    return job.promised
+    # What short jobs hold is theirs too: they give it back soon.
+    return max(job.promised, job.footprint) if job.tier_class is TierClass.SHORT else job.promised
 
 
 def _growth(job: JobView, growth: int) -> int:

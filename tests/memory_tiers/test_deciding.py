@@ -76,3 +76,7 @@ def test_a_latency_job_that_is_wholly_near_gets_huge_pages_once() -> None:
     view.joined[:] = True
     assert decide(node(100, job(1, "latency", 2, regions=(view,))), SETTINGS).moves == ()
     assert decide(node(100, job(1, "bandwidth", 2, regions=(region([1] * 8),))), SETTINGS).moves == ()
+
+
+def test_a_short_job_is_never_paged_out() -> None:
+    assert decide(node(1, job(1, "short", 20, regions=(region([1] * 80),))), SETTINGS).moves == ()

@@ -39,7 +39,13 @@ def test_headroom_is_given_to_nobody() -> None:
     assert sum(targets(node(600, job(1, "capacity", 600, 200), headroom=100 * MIB), EXACT).values()) == 500 * MIB
 
 
-def test_promises_beyond_the_node_shrink_in_proportion() -> None:
+def test_promises_beyond_the_node_cost_the_capacity_job_first() -> None:
+    jobs_ = (job(1, "latency", 240, promised=240), job(2, "capacity", 120, 600, promised=120), job(3, "short", 40))
+    given_ = targets(node(300, *jobs_), EXACT)
+    assert given_ == {1: 240 * MIB, 2: 20 * MIB, 3: 40 * MIB}
+
+
+def test_promises_of_one_class_beyond_the_node_shrink_in_proportion() -> None:
     given_ = targets(node(300, job(1, "latency", 0, promised=400), job(2, "latency", 0, promised=200)), EXACT)
     assert given_ == {1: 200 * MIB, 2: 100 * MIB}
 
