@@ -5,54 +5,44 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, NamedTuple
 
 import typer
 from typer.exceptions import TyperException
 
 from scheduler import __version__
-from scheduler.cli import (
-    agent,
-    cluster,
-    controller,
-    decide,
-    demo,
-    doctor,
-    plugin,
-    policy,
-    replay,
-    service,
-    snapshot,
-    tiers,
-    trace,
-)
 from traces.errors import InputError
 
 EXIT_OK, EXIT_USAGE, EXIT_INTERRUPTED = 0, 2, 130
 """Exit codes: all went well; the input or a flag is wrong; interrupted (128 + SIGINT, as shells have it)."""
 
-app = typer.Typer(
-    name="tierwise",
-    help="Decide which batch jobs make room for jobs that cannot wait; replay real job traces to see what it costs.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
+
+class _Mount(NamedTuple):
+    """A sub-command: its name, its module below `scheduler.cli`, and what of it is mounted."""
+
+    name: str
+    module: str
+    what: str = "app"
+
+
+_MOUNTS = (
+    _Mount("replay", "replay", "replay"),
+    _Mount("decide", "decide", "decide"),
+    _Mount("snapshot", "snapshot", "snapshot"),
+    _Mount("trace", "trace"),
+    _Mount("policy", "policy"),
+    _Mount("plugin", "plugin"),
+    _Mount("cluster", "cluster"),
+    _Mount("controller", "controller", "controller"),
+    _Mount("tiers", "tiers"),
+    _Mount("agent", "agent", "agent"),
+    _Mount("explain", "controller", "explain"),
+    _Mount("service", "service"),
+    _Mount("demo", "demo", "demo"),
+    _Mount("doctor", "doctor", "doctor"),
 )
-app.command("replay", epilog=replay.EPILOG)(replay.replay)
-app.command("decide")(decide.decide)
-app.command("snapshot", epilog=snapshot.EPILOG)(snapshot.snapshot)
-trace.app.command("import", epilog=snapshot.IMPORT_EPILOG)(snapshot.trace_import)
-app.add_typer(trace.app, name="trace")
-app.add_typer(policy.app, name="policy")
-app.add_typer(plugin.app, name="plugin")
-app.add_typer(cluster.app, name="cluster")
-app.command("controller")(controller.controller)
-app.add_typer(tiers.app, name="tiers")
-app.command("agent", epilog=agent.EPILOG)(agent.agent)
-app.command("explain")(controller.explain)
-app.add_typer(service.app, name="service")
-app.command("demo", epilog=demo.EPILOG)(demo.demo)
-app.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
+"""All sub-commands, in the order in which the help shows them."""
 
 
 def _version(asked: bool) -> None:
@@ -61,13 +51,51 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def _main(
+def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Tierwise, a Slurm add-on."""
+
+
+def application(only: str | None = None) -> typer.Typer:
+    """Return the command with its sub-commands.
+
+    Parameters
+    ----------
+    only : str, optional
+        The one sub-command that is wanted: the others' modules are not imported then, which is most of the time that
+        a short command takes.
+
+    Returns
+    -------
+    typer.Typer
+        The command.
+    """
+    app = typer.Typer(
+        name="tierwise",
+        help="Decide which batch jobs make room for jobs that cannot wait; replay real traces to see what it costs.",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_root)
+    for mount in _MOUNTS:
+        if only in (None, mount.name):
+            module = import_module(f"scheduler.cli.{mount.module}")
+            mounted = getattr(module, mount.what)
+            if isinstance(mounted, typer.Typer):
+                app.add_typer(mounted, name=mount.name)
+            else:
+                app.command(mount.name, epilog=getattr(module, "EPILOG", None))(mounted)
+    return app
+
+
+def _only(arguments: list[str]) -> str | None:
+    """Return the sub-command that is called, None where all have to be known: for help, completion and mistakes."""
+    first = arguments[0] if arguments else ""
+    return first if "_TIERWISE_COMPLETE" not in os.environ and any(first == mount.name for mount in _MOUNTS) else None
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -86,7 +114,8 @@ def main(arguments: list[str] | None = None) -> int:
     # Most of a short command's objects live to its end: looking for garbage while importing is a tenth of its time.
     gc.set_threshold(200_000, 20, 20)
     try:
-        code = app(arguments, standalone_mode=False)
+        given = sys.argv[1:] if arguments is None else arguments
+        code = application(_only(given))(given, standalone_mode=False)
         if code == EXIT_INTERRUPTED:  # typer's answer to an interrupt inside a command
             raise KeyboardInterrupt
         sys.stdout.flush()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scheduler.cli import snapshot
+
 if TYPE_CHECKING:
     from traces import Trace
 
@@ -208,3 +210,6 @@ def _read(
 
 def _summary(trace: Trace) -> dict[str, object]:
     return {"summary": trace.summary.as_dict()}
+
+
+app.command("import", epilog=snapshot.IMPORT_EPILOG)(snapshot.trace_import)
