@@ -162,19 +162,28 @@ local function matches(rule, face)
    return true
 end
 
--- Why a value is not permitted; nil where it is. The first rule that matches decides.
-local function objection(option, value, face, limits)
-   for _, rule in ipairs(limits.options[option.key] or {}) do
+-- What holds for a job: each field as the first rule that matches and has it says.
+local function settled(rules, face)
+   local found = {}
+   for _, rule in ipairs(rules or {}) do
       if matches(rule, face) then
-         local number = tonumber(value)
-         if not rule.allow then return "is not permitted here" end
-         if number and rule.minimum and number < rule.minimum then return "must be at least " .. rule.minimum end
-         if number and rule.maximum and number > rule.maximum then return "must be at most " .. rule.maximum end
-         if rule.words and not rule.words[value] then return value .. " is not permitted here" end
-         return nil
+         for _, name in ipairs({ "allow", "minimum", "maximum", "words" }) do
+            if found[name] == nil then found[name] = rule[name] end
+         end
       end
    end
-   return option.restricted and "is not permitted here" or nil
+   return found
+end
+
+-- Why a value is not permitted; nil where it is.
+local function objection(option, value, face, limits)
+   local rule, number = settled(limits.options[option.key], face), tonumber(value)
+   local unit = option.kind == "time" and " s" or " bytes"
+   if rule.allow == false or (rule.allow == nil and option.restricted) then return "is not permitted here" end
+   if number and rule.minimum and number < rule.minimum then return "must be at least " .. rule.minimum .. unit end
+   if number and rule.maximum and number > rule.maximum then return "must be at most " .. rule.maximum .. unit end
+   if rule.words and not rule.words[value] then return value .. " is not permitted here" end
+   return nil
 end
 
 local function described(face)

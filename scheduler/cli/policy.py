@@ -13,6 +13,9 @@ app = typer.Typer(help="The administrator's policy file.", no_args_is_help=True)
 DEFAULT_FILE = Path("/etc/tierwise/policy.toml")
 """Where a site keeps its policy."""
 
+DEFAULT_JOB_SUBMIT = Path("/etc/slurm/job_submit.lua")
+"""Where slurmctld looks for it on most systems."""
+
 EXIT_FAULTS = 1
 """Exit code of `check` where the file has mistakes."""
 
@@ -65,6 +68,27 @@ def show(
     width = max(len(name) for name in values)
     for name, value in values.items():
         typer.echo(f"{name:<{width}}  {json.dumps(value):<12}  {found.origin[name]}")
+
+
+@app.command("apply")
+def apply(
+    file: Annotated[Path, typer.Option("--file", "-f", help="The policy file.")] = DEFAULT_FILE,
+    job_submit: Annotated[
+        Path, typer.Option(metavar="FILE", help="Tierwise's job_submit.lua, beside which the limits go.")
+    ] = DEFAULT_JOB_SUBMIT,
+    cluster: Annotated[str, typer.Option(help="The cluster's name, for [cluster.NAME] rules.")] = "",
+) -> None:
+    """Have slurmctld keep the policy's limits at submission: who may ask for what.
+
+    Run it on the controller after each change of the policy. Writes tierwise_limits.lua beside job_submit.lua, which
+    slurmctld then loads anew. A file with mistakes changes nothing.
+    """
+    from scheduler.policy import load  # noqa: PLC0415
+    from scheduler.policy.limits import limits_of  # noqa: PLC0415
+    from slurm_plugins.limits import put_limits  # noqa: PLC0415
+
+    written = put_limits(job_submit, limits_of(load(file).policy, cluster))
+    typer.echo(f"{written}: holds the limits of {file}")
 
 
 @app.command("schema")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from flags_cluster import ORDINARY_USER, FlagsCluster, started
 
+from scheduler.cli.app import main
 from slurm_plugins import building
 from slurm_plugins.limits import Rule
 from tests.availability import unavailable
@@ -155,3 +156,19 @@ def test_a_job_cannot_be_moved_to_where_it_would_have_been_refused(flags: FlagsC
     ordinary = flags.submitted(*HELD, "--partition=other", user=ORDINARY_USER)
     moved = flags.run("scontrol", "update", f"JobId={ordinary}", "Partition=batch", user=ORDINARY_USER)
     assert moved.returncode == 0, moved.stderr
+
+
+def test_the_policy_file_says_who_may_and_how_late(flags: FlagsCluster, tmp_path: Path) -> None:
+    policy, script = tmp_path / "policy.toml", flags.cluster.directory / "job_submit.lua"
+    policy.write_text('[user.root]\non_demand = true\non_demand_max_delay = "10m"\n')
+    assert main(["policy", "apply", "--file", str(policy), "--job-submit", str(script)]) == 0
+    before = set(flags.jobs())
+    for done, why in (
+        (flags.sbatch(*HELD, "--on-demand=2m", user=ORDINARY_USER), "is not permitted here"),
+        (flags.sbatch(*HELD, "--on-demand=11m"), "must be at most 600 s"),
+    ):
+        assert done.returncode == 1
+        assert sum("tierwise" in line for line in done.stderr.splitlines()) == 1
+        assert f"tierwise: --on-demand: {why}" in done.stderr
+    assert set(flags.jobs()) == before
+    assert flags.record(flags.submitted(*HELD, "--on-demand=10m")) == {"tierwise": 1, "on_demand": 600}
