@@ -75,7 +75,7 @@ def _sum_up(done: Done) -> None:
     if done.kept is not None:
         typer.echo(
             f"\nIt still runs:\n  export SLURM_CONF={done.kept}/slurm.conf\nEnd it with:\n  kill {done.controller}\n"
-            f"  tierwise cluster down --remove --dir {done.kept}"
+            f"  tierwise cluster down --dir {done.kept} && rm -r {done.kept.parent}"
         )
 
 

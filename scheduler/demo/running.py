@@ -78,6 +78,7 @@ def run(folder: Path, tell: Teller, *, keep: bool = False, scenario: Scenario = 
         with ended_by_signals(), started(scenario.nodes, files, keep=keep) as site:
             version = site.slurm.configuration().get("slurm_version", "")
             tell.say(f"Slurm {version}: {scenario.nodes} nodes are idle; tierwise controller starts")
+            _load()
             site.wait()
             played = play(scenario, site, tell)
             known = _accounted(site, played, began)
@@ -92,6 +93,12 @@ def run(folder: Path, tell: Teller, *, keep: bool = False, scenario: Scenario = 
     if not keep:
         tell.say("all that was started is ended")
     return Done(found, files, *kept)
+
+
+def _load() -> None:
+    """Import what the end needs while the controller starts on another processor: it takes seconds."""
+    import cosim.exact  # noqa: PLC0415, F401
+    import scheduler.demo.page  # noqa: PLC0415, F401
 
 
 def _write(found: Outcome, files: Files) -> None:
