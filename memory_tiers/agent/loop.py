@@ -18,7 +18,7 @@ from memory_tiers.agent.registry import Registry
 from memory_tiers.agent.server import Caller
 from memory_tiers.agent.watched import WatchedJob
 from memory_tiers.kernel.seam import Kernel
-from memory_tiers.policy import Move, NodeView, Settings, TierClass, Way, decide
+from memory_tiers.policy import Move, NodeView, Settings, TierClass, Way, decide, headroom
 from memory_tiers.policy.backing_off import BackOff, noted
 from memory_tiers.policy.deciding import is_walked, moves_of
 
@@ -88,6 +88,7 @@ class Agent:
         self._cpus = frozenset[int]()
         self._niceness = 0
         self._harm = BackOff()
+        self._expected = headroom.Expected()
 
     def handle(self, line: bytes, caller: Caller) -> bytes:
         """Answer a request; see `memory_tiers.agent.protocol`."""
@@ -137,8 +138,11 @@ class Agent:
         self._note_harm(began)
         areas = self._kernel.swap_areas()
         far_free = sum(area.size - area.used for area in areas)
+        views = tuple(job.view() for job in jobs.values())
+        held = sum(max(view.promised, view.footprint) for view in views if view.tier_class is TierClass.SHORT)
+        self._expected = headroom.noted(self._expected, began, held)
         self._node = NodeView(
-            self._near(), far_free, tuple(job.view() for job in jobs.values()), backed_off=self._harm.is_on(began)
+            self._near(), far_free, views, self._expected.headroom(held), backed_off=self._harm.is_on(began)
         )
         plan = decide(self._node, self._settings)
         for number, target in plan.targets.items():
@@ -234,6 +238,7 @@ class Agent:
         return {
             "near": self._node.near,
             "far_free": self._node.far_free,
+            "headroom": self._node.headroom,
             "seconds": time.monotonic() - self._began,
             "processor": used.ru_utime + used.ru_stime,
             "moving": self._moving,

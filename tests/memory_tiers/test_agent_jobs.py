@@ -221,3 +221,19 @@ def test_an_agent_whose_moves_come_straight_back_stands_back(monkeypatch: pytest
         agent.tick()
     assert say(agent, op="status")["backed_off"]
     assert big.far() == 0
+
+
+def test_room_is_kept_for_the_next_short_task_of_an_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("memory_tiers.agent.loop.time.monotonic", lambda: now[0])
+    kernel = FakeKernel()
+    kernel.add(FakeProcess(10, pages=pages(16)))
+    agent = agent_of(kernel, 100)
+    task = {"record": {"tier_class": "short", "tier_dram": 16 * MIB}, "uid": 1000, "pid": 10}
+    say(agent, op="register", job=5, **task)
+    say(agent, op="deregister", job=5)
+    agent.tick()
+    assert say(agent, op="status")["headroom"] == 16 * MIB
+    now[0] += 30
+    agent.tick()
+    assert say(agent, op="status")["headroom"] == 0
