@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cosim.joint import decide_jointly
 from cosim.losses import seconds_lost
 from cosim.policies import PreemptionPolicy
-from cosim.preemption import CHECKPOINT, Point
+from cosim.preemption import CHECKPOINT, KILL, Victim
 from cosim.snapshot import Request, Snapshot
 from scheduler.controller.journal import Plan, PlannedVictim
 from scheduler.options import JobOptions, from_record
@@ -18,6 +19,7 @@ from scheduler.policy import PolicyFile, Rule, Who, effective
 from scheduler.slurm import observe
 from scheduler.slurm.seam import Job, Node
 
+_EXACT = frozenset({"dp", "exact"})  # policies whose aim the joint decision shares
 _PREFIX = "tierwise-"
 _SLACK = 900.0  # a reservation outlives its job by this: Slurm ends jobs that outlive their reservation [s]
 _YEAR = 365 * 86400.0  # stands for a wall time limit of a job that has none [s]
@@ -141,45 +143,107 @@ def decide(
     pending = sorted(
         (job for job in jobs if job.id not in planned and asks(site, job)), key=lambda job: (job.submit or now, job.id)
     )
-    found = []
-    for job in pending:
-        intent = _decide_one(site, now, nodes, jobs, job, frozenset(promised))
-        if intent is not None:
-            found.append(intent)
-            promised.update(intent.plan.nodes)
+    found: list[Intent] = []
+    for partition in dict.fromkeys(job.partition for job in pending):
+        asking = [job for job in pending if job.partition == partition]
+        intents = _decide_together(site, now, nodes, jobs, asking, frozenset(promised)) if len(asking) > 1 else None
+        if intents is not None:
+            found += intents
+            promised.update(name for intent in intents for name in intent.plan.nodes)
+            continue
+        for job in asking:
+            intent = _decide_one(site, now, nodes, jobs, job, frozenset(promised))
+            if intent is not None:
+                found.append(intent)
+                promised.update(intent.plan.nodes)
     return tuple(found)
+
+
+def _decide_together(
+    site: Site, now: float, nodes: Sequence[Node], jobs: Sequence[Job], asking: Sequence[Job], promised: frozenset[str]
+) -> list[Intent] | None:
+    """Decide for several jobs of a partition at once; None where they are to be decided one after the other."""
+    if site.decider.name not in _EXACT:
+        return None
+    partition = asking[0].partition
+    snapshot = observe.snapshot(now, nodes, jobs, partition=partition, blocked=promised, terms=terms(site, now))
+    joint = decide_jointly(snapshot, [_request(site, now, job) for job in asking])
+    if joint is None:
+        return None
+    by_id = {str(other.id): other for other in jobs}
+    usable = observe.usable_nodes(nodes, partition, promised)
+    taken: set[str] = set()
+    gone: list[Victim] = []
+    assigned: set[str] = set()
+    found = []
+    for point in joint.points:
+        gone += point.victims
+        for one in joint.served:
+            if one.start != point.start:
+                continue
+            job = asking[one.request]
+            names = _names(gone, point.start, snapshot, by_id, usable, jobs)
+            own = tuple([name for name in names if name not in taken][: job.node_count])
+            taken.update(own)
+            mine = [v for v in point.victims if any(set(p.nodes) & set(own) for p in _parts(by_id[v.id], jobs))]
+            # In both plans if it makes room for two, lest one's end strand the other; its loss counts in the first.
+            shared = [v if v.id not in assigned else v._replace(how=KILL, loss=0.0) for v in mine]
+            assigned.update(v.id for v in mine)
+            plan = _plan(site, now, job, point.start, own, shared, snapshot, by_id)
+            texts = _explained(plan, point.start, point.lost_node_seconds, snapshot, job)
+            texts[job.id] += f"; decided together with {len(asking) - 1} more on-demand jobs"
+            found.append(Intent(plan, sum(v.loss for v in shared), texts))
+    return found
 
 
 def _decide_one(
     site: Site, now: float, nodes: Sequence[Node], jobs: Sequence[Job], job: Job, promised: frozenset[str]
 ) -> Intent | None:
-    rule = site.rule(job)
-    options = from_record(job.admin_comment)
-    tolerated = options.on_demand if options is not None and options.on_demand is not None else 0.0
-    limit = job.time_limit if math.isfinite(job.time_limit) else _YEAR
-    left = max(0.0, (job.submit or now) + tolerated - now)
-    request = Request(job.node_count, limit, left, rule.delay_weight or 0.0)
+    request = _request(site, now, job)
     snapshot = observe.snapshot(now, nodes, jobs, partition=job.partition, blocked=promised, terms=terms(site, now))
     chosen = site.decider.decide(snapshot, request).chosen
     if chosen is None:
         return None
     by_id = {str(other.id): other for other in jobs}
-    names = _names(chosen, snapshot, by_id, observe.usable_nodes(nodes, job.partition, promised), jobs)
-    plan = Plan(
+    usable = observe.usable_nodes(nodes, job.partition, promised)
+    names = _names(chosen.victims, chosen.start, snapshot, by_id, usable, jobs)
+    plan = _plan(site, now, job, chosen.start, tuple(names[: job.node_count]), chosen.victims, snapshot, by_id)
+    texts = _explained(plan, chosen.start, chosen.lost_node_seconds, snapshot, job)
+    return Intent(plan, chosen.lost_node_seconds, texts)
+
+
+def _limit(job: Job) -> float:
+    return job.time_limit if math.isfinite(job.time_limit) else _YEAR
+
+
+def _request(site: Site, now: float, job: Job) -> Request:
+    options = from_record(job.admin_comment)
+    tolerated = options.on_demand if options is not None and options.on_demand is not None else 0.0
+    left = max(0.0, (job.submit or now) + tolerated - now)
+    return Request(job.node_count, _limit(job), left, site.rule(job).delay_weight or 0.0)
+
+
+def _plan(
+    site: Site,
+    now: float,
+    job: Job,
+    start: float,
+    names: tuple[str, ...],
+    victims: Sequence[Victim],
+    snapshot: Snapshot,
+    by_id: dict[str, Job],
+) -> Plan:
+    return Plan(
         job=job.id,
         made=now,
-        start=chosen.start,
-        nodes=tuple(names[: job.node_count]),
-        victims=tuple(
-            _planned(victim.id, victim.how, victim.loss, chosen.start, snapshot, victim.place, by_id)
-            for victim in chosen.victims
-        ),
+        start=start,
+        nodes=names,
+        victims=tuple(_planned(v.id, v.how, v.loss, start, snapshot, v.place, by_id) for v in victims),
         reservation=f"{_PREFIX}{job.id}",
-        until=chosen.start + limit + _SLACK,
+        until=start + _limit(job) + _SLACK,
         user=job.user,
-        signal=rule.checkpoint_signal or "",
+        signal=site.rule(job).checkpoint_signal or "",
     )
-    return Intent(plan, chosen.lost_node_seconds, _explained(plan, chosen, snapshot, job))
 
 
 def _planned(
@@ -191,12 +255,17 @@ def _planned(
 
 
 def _names(
-    chosen: Point, snapshot: Snapshot, by_id: dict[str, Job], usable: frozenset[str], jobs: Sequence[Job]
+    chosen: Sequence[Victim],
+    start: float,
+    snapshot: Snapshot,
+    by_id: dict[str, Job],
+    usable: frozenset[str],
+    jobs: Sequence[Job],
 ) -> list[str]:
     """Name the nodes: the victims' first, then those of jobs that end in time, then free ones."""
     held = {name for job in jobs for name in job.nodes}
-    victims = [victim.id for victim in chosen.victims]
-    ending = [snapshot.ids[place] for place in np.flatnonzero(snapshot.expected_end <= chosen.start).tolist()]
+    victims = [victim.id for victim in chosen]
+    ending = [snapshot.ids[place] for place in np.flatnonzero(snapshot.expected_end <= start).tolist()]
     names = [name for job in [*victims, *ending] for part in _parts(by_id[job], jobs) for name in part.nodes]
     names = [name for name in names if name in usable]
     return [*dict.fromkeys(names), *sorted(usable - held - set(names))]
@@ -207,14 +276,13 @@ def _parts(job: Job, jobs: Sequence[Job]) -> list[Job]:
     return [job] if job.het_job_id is None else [other for other in jobs if other.het_job_id == job.het_job_id]
 
 
-def _explained(plan: Plan, chosen: Point, snapshot: Snapshot, job: Job) -> dict[int, str]:
+def _explained(plan: Plan, start: float, total: float, snapshot: Snapshot, job: Job) -> dict[int, str]:
     """Say of each running job why it goes or stays, with the numbers."""
-    delay = plan.start - snapshot.now
-    total = chosen.lost_node_seconds
+    delay = start - snapshot.now
     head = f"on-demand job {job.id} asks for {job.node_count} nodes; it starts {delay:.0f} s after the decision"
     found = {job.id: f"{head}; {len(plan.victims)} jobs make room and lose {total:.0f} node-seconds together"}
     seconds, _ = seconds_lost(
-        float(plan.start),
+        float(start),
         float(snapshot.now),
         snapshot.start,
         snapshot.checkpoint_interval,

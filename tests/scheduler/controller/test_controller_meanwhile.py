@@ -154,3 +154,22 @@ def test_nodes_that_complete_are_waited_for(tmp_path: Path) -> None:
     room.run(40)
     assert (room.state(job), room.state(urgent)) == ("completed", "running")
     assert room.slurm.job(job).restarts == 0
+
+
+def test_two_on_demand_jobs_share_the_one_victim_that_costs_less_than_two(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    small = room.batch(1)
+    room.slurm.advance(450)
+    other = room.batch(1)
+    room.slurm.advance(50)
+    large = room.batch(2)
+    room.slurm.advance(230)  # 730 and 280 node-seconds for the small ones, 460 for the large one
+    urgent = [room.batch(1, 60, on_demand="0") for _ in range(2)]
+    room.run(5)
+    assert [room.state(job) for job in urgent] == ["running", "running"]
+    assert [room.state(job) for job in (small, other, large)] == ["running", "running", "pending"]
+    assert room.slurm.job(large).restarts == 1
+    assert "decided together with 1 more on-demand jobs" in room.journal.explanations(urgent[0])[0][1]
+    room.run(8000, 10)
+    assert {room.state(job) for job in (small, other, large, *urgent)} == {"completed"}
+    assert room.slurm.reservations() == ()
