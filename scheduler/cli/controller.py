@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import time
 from pathlib import Path
 from typing import Annotated
@@ -59,6 +61,9 @@ def controller(
 def explain(
     job: Annotated[int, typer.Argument(help="The job's id.")],
     journal: _JOURNAL = DEFAULT_JOURNAL,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="For programs: a list, empty for a job not looked at.")
+    ] = False,
 ) -> None:
     """Say why a job was chosen to make room, or was spared, with the numbers of that moment."""
     from scheduler.controller.journal import Journal  # noqa: PLC0415
@@ -66,7 +71,15 @@ def explain(
 
     if not journal.is_file():
         raise InputError(f"--journal {journal}: there is no such journal; name the one that the controller uses")
-    found = Journal(journal).explanations(job)
+    try:
+        found = Journal(journal).explanations(job)
+    except sqlite3.Error as error:
+        raise InputError(
+            f"--journal {journal}: {error}; it takes a journal of the controller's and its rights"
+        ) from None
+    if as_json:
+        typer.echo(json.dumps([{"job": job, "made": made, "text": text} for made, text in found]))
+        return
     if not found:
         raise InputError(f"job {job}: no decision in {journal} looked at it")
     for made, text in found:
