@@ -49,8 +49,12 @@ mirror() {
         sed -n "s/^${id#*:} main //p" | head -n 1
 }
 
-check() {
+check_name() {
     case $suite in '' | *[!a-z]*) say "'$suite' is no release of Debian such as trixie" && exit 2 ;; esac
+}
+
+check() {
+    check_name
     [ "$(id -u)" = 0 ] || unavailable "it needs root"
     for tool in debootstrap unshare pivot_root flock tar; do
         PATH=$PATH:/usr/sbin:/sbin command -v "$tool" >/dev/null || unavailable "there is no $tool"
@@ -74,6 +78,7 @@ build() {
         log=$cache/$suite.log
         make_root "$partial" >"$log" 2>&1 9>&- || {
             sed -n '/^[EW]: /p' "$log" | tail -n 3 >&2
+            rm -rf --one-file-system "$partial"
             unavailable "see $log"
         }
         mv "$partial" "$root"
@@ -97,11 +102,10 @@ make_root() {
 # environment: sets $venv, the virtual environment for that suite's Python, made anew when pyproject.toml changes.
 environment() {
     venv=$root.venv-$(digest <"$checkout/pyproject.toml")
-    [ -d "$venv" ] && return 0
     exec 9>"$cache/$suite.lock"
     flock 9
     if ! [ -d "$venv" ]; then
-        remove "$(basename "$root").venv-"
+        remove_unused "$root.venv-"
         say "setting up Python in $suite (once; a minute or two)"
         # In its final place only once it is complete; inside it is called /venv all the time.
         partial=$(mktemp -d "$cache/.$suite.XXXXXX")
@@ -111,11 +115,22 @@ environment() {
             python3 -m venv /venv
             /venv/bin/python -m pip install --disable-pip-version-check --editable ".[dev]"' >"$log" 2>&1 9>&- || {
             sed -n '/^ERROR: /p' "$log" | tail -n 3 >&2
+            rm -rf --one-file-system "$partial"
             unavailable "the packages for its Python could not be installed, see $log"
         }
         mv "$partial" "$venv"
     fi
+    # Held until the command has ended: in use.
+    exec 8<"$venv"
+    flock --shared 8
     exec 9>&-
+}
+
+# remove_unused PREFIX: environments that no command is using.
+remove_unused() {
+    for found in "$1"*; do
+        [ ! -d "$found" ] || ! flock --exclusive --nonblock "$found" true || rm -rf --one-file-system "$found"
+    done
 }
 
 # remove PREFIX: what of ours begins so. Nothing is ever mounted there but in namespaces that end with their command.
@@ -204,27 +219,35 @@ bring() {
     mount -o remount,bind,ro "$1$3"
 }
 
-command=${1:-help}
-[ $# -eq 0 ] || shift
-case $command in
-inside) inside "$@" ;;
-build | run)
-    suite=${1:-}
+main() {
+    command=${1:-help}
     [ $# -eq 0 ] || shift
-    check
-    build
-    environment
-    [ "$command" = build ] || entered "$root" "$@"
-    ;;
-clear)
-    suite=${1:-}
-    remove "$suite"
-    [ -z "$suite" ] || remove ".$suite."
-    ;;
-help | -h | --help) usage ;;
-*)
-    say "there is no command '$command'"
-    usage >&2
-    exit 2
-    ;;
-esac
+    case $command in
+    inside) inside "$@" ;;
+    build | run)
+        suite=${1:-}
+        [ $# -eq 0 ] || shift
+        check
+        build
+        environment
+        [ "$command" = build ] || entered "$root" "$@"
+        ;;
+    clear)
+        for suite in ${1:-$(cd "$cache" 2>/dev/null && ls -A | sed -n 's/^\.\{0,1\}\([a-z]*\)[-.].*/\1/p' | sort -u)}; do
+            check_name
+            for found in "$suite-" "$suite." ".$suite."; do
+                remove "$found"
+            done
+        done
+        ;;
+    help | -h | --help) usage ;;
+    *)
+        say "there is no command '$command'"
+        usage >&2
+        exit 2
+        ;;
+    esac
+}
+
+# Read to its end before anything is done: an edit meanwhile must not change what a run of minutes does next.
+main "$@"; exit

@@ -8,6 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+#define JOB_ID(answer) ((answer)->step_id.job_id)
+#else
+#define JOB_ID(answer) ((answer)->job_id)
+#endif
+
 int main(int argc, char *argv[])
 {
 	job_desc_msg_t job;
@@ -37,6 +43,6 @@ int main(int argc, char *argv[])
 		fprintf(stderr, "%s\n", slurm_strerror(errno));
 		return 1;
 	}
-	printf("%u\n", answer->job_id);
+	printf("%u\n", JOB_ID(answer));
 	return 0;
 }
