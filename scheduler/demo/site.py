@@ -17,12 +17,15 @@ from pathlib import Path
 
 from scheduler import __version__
 from scheduler.cluster import Cluster, ClusterError, Options, executables, up
+from scheduler.cluster.configuration import CLUSTER
 from scheduler.demo.errors import DemoError
 from scheduler.options.table import LONGEST_VALUE, OPTIONS
+from scheduler.policy import load
+from scheduler.policy.limits import limits_of
 from scheduler.slurm.commands import CommandSlurm
 from slurm_plugins import building
-from slurm_plugins.limits import Limits, Rule, limits_file
-from slurm_plugins.lua_table import FILE_NAME, LIMITS_FILE_NAME, job_submit
+from slurm_plugins.limits import put_limits
+from slurm_plugins.lua_table import FILE_NAME, job_submit
 
 TIERWISE = (sys.executable, "-P", "-c", "import sys; from scheduler.cli.app import main; sys.exit(main())")
 """The command `tierwise`, wherever it is installed."""
@@ -180,7 +183,7 @@ def started(nodes: int, files: Files, *, keep: bool) -> Iterator[Site]:
         except ClusterError as error:
             raise DemoError(" ".join([*str(error).split(), *error.log[-1:]])) from None
         stack.callback(_undisturbed, cluster.down)
-        _permit(cluster)
+        _permit(cluster, files)
         controller = _controller(cluster, files)
         stack.callback(_undisturbed, lambda: _end(controller))
         yield Site(cluster, CommandSlurm(cluster.environment), controller, files)
@@ -209,12 +212,10 @@ def _options(nodes: int, folder: Path) -> Options:
     )
 
 
-def _permit(cluster: Cluster) -> None:
-    """Permit on-demand jobs to everybody, in the limits that job_submit.lua reads."""
-    limits = Limits({"on_demand": (Rule(allow=True),)}, frozenset({0, os.geteuid()}))
-    (cluster.directory / LIMITS_FILE_NAME).write_text(limits_file(limits), "utf-8")
-    # slurmctld loads its script, and the limits with it, when the script's time in whole seconds has changed.
-    os.utime(cluster.directory / FILE_NAME, (time.time() + 5,) * 2)
+def _permit(cluster: Cluster, files: Files) -> None:
+    """Write the policy's limits for job_submit.lua, as `tierwise policy apply` does on a site."""
+    limits = limits_of(load(files.policy).policy, CLUSTER, frozenset({0, os.geteuid()}))
+    put_limits(cluster.directory / FILE_NAME, limits)
 
 
 def _controller(cluster: Cluster, files: Files) -> subprocess.Popen[bytes]:
