@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -171,4 +173,11 @@ def test_the_policy_file_says_who_may_and_how_late(flags: FlagsCluster, tmp_path
         assert sum("tierwise" in line for line in done.stderr.splitlines()) == 1
         assert f"tierwise: --on-demand: {why}" in done.stderr
     assert set(flags.jobs()) == before
-    assert flags.record(flags.submitted(*HELD, "--on-demand=10m")) == {"tierwise": 1, "on_demand": 600}
+    number = flags.submitted(*HELD, "--on-demand=10m")
+    assert flags.record(number) == {"tierwise": 1, "on_demand": 600}
+    tierwise = (sys.executable, "-c", "import sys; from scheduler.cli.app import main; sys.exit(main())")
+    shown = flags.run(*tierwise, "policy", "show", "--file", str(policy), "--job", str(number), "--json")
+    assert shown.returncode == 0, shown.stderr
+    found = json.loads(shown.stdout)
+    assert (found["who"]["user"], found["asked"]) == ("root", {"on_demand": 600})
+    assert found["values"]["on_demand"] == {"value": True, "from": f"{policy}:2 [user.root]"}
