@@ -27,7 +27,7 @@ _CLEAR = 2 << 20
 
 @dataclass(frozen=True)
 class Moved:
-    """Bytes that a move went through, and the kernel's seconds for it."""
+    """Bytes that a move went through, and the processor time that it took [s], which is the kernel's but for a little."""
 
     amount: int
     seconds: float
@@ -60,7 +60,7 @@ def carry_out(move: Move, watched: WatchedJob, kernel: Kernel) -> Moved:
     region = watched.regions.get(move.key)
     if region is None or not len(move.chunks):
         return Moved(0, 0.0)
-    began = time.perf_counter()
+    began = time.process_time()
     if move.way is Way.OUT:
         done = kernel.advise(region.process, spans(region, move.chunks), Advice.PAGEOUT)
         watched.moved_out += done.advised
@@ -71,11 +71,11 @@ def carry_out(move: Move, watched: WatchedJob, kernel: Kernel) -> Moved:
         region.present[move.chunks] = 0
         region.ahead[move.chunks] = False
         region.joined[move.chunks] = False
-        return Moved(done.advised, time.perf_counter() - began, done.refused)
+        return Moved(done.advised, time.process_time() - began, done.refused)
     if move.way is Way.JOIN:
         joined = kernel.advise(region.process, _huge(spans(region, move.chunks)), Advice.COLLAPSE)
         region.joined[move.chunks] = True
-        return Moved(joined.advised, time.perf_counter() - began, joined.refused)
+        return Moved(joined.advised, time.process_time() - began, joined.refused)
     kernel.advise(region.process, spans(region, move.chunks), Advice.WILLNEED)
     # The last page of a chunk stays unmapped: its first touch shows that the scan has come by.
     spared = PAGE if move.ahead else 0
@@ -86,7 +86,7 @@ def carry_out(move: Move, watched: WatchedJob, kernel: Kernel) -> Moved:
     region.swapped[move.chunks] = np.minimum(region.swapped[move.chunks], left)
     region.ahead[move.chunks] = move.ahead
     region.sent[move.chunks] = 0
-    return Moved(done.advised, time.perf_counter() - began, done.refused)
+    return Moved(done.advised, time.process_time() - began, done.refused)
 
 
 def spans(region: WatchedRegion, chunks: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Ranges:

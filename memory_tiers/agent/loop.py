@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import resource
+import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from memory_tiers.agent.acting import carry_out, set_limit, slices
@@ -217,7 +217,7 @@ class Agent:
     def _keep_off_bound_cores(self) -> None:
         """Leave cores to the latency-sensitive jobs that are bound to them, as long as others are left."""
         taken: frozenset[int] = frozenset()
-        everywhere = frozenset(range(_cpus()))
+        everywhere = self._kernel.online_cpus()
         for job in self._registry.jobs.values():
             for process in job.processes.values() if job.tier_class is TierClass.LATENCY else ():
                 cpus = self._kernel.allowed_cpus(process)
@@ -273,13 +273,7 @@ class Agent:
         self._registry.save()
 
 
-def _cpus() -> int:
-    return len([line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("cpu")]) - 1
-
-
 def log_to_stderr(event: str, **fields: object) -> None:
     """Write an event as a JSON line on standard error."""
-    import sys  # noqa: PLC0415
-
     line = {"time": round(time.time(), 3), "event": event} | fields
     print(json.dumps(line, default=str), file=sys.stderr, flush=True)

@@ -219,6 +219,10 @@ class FakeKernel:
         """Return the CPUs that a process may run on."""
         return frozenset({0, 1} if self.is_alive(process) else {})
 
+    def online_cpus(self) -> frozenset[int]:
+        """Return the CPUs that there are."""
+        return frozenset({0, 1})
+
     def run_only_on(self, cpus: frozenset[int]) -> None:
         """Bind this process to CPUs."""
 

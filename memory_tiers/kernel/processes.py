@@ -148,6 +148,12 @@ def allowed_cpus(process: Process) -> frozenset[int]:
     return frozenset(found) if is_alive(process) else frozenset()
 
 
+def online_cpus() -> frozenset[int]:
+    """Return the CPUs that there are."""
+    lines = Path("/proc/stat").read_text().splitlines()
+    return frozenset(int(line[3 : line.index(" ")]) for line in lines if line.startswith("cpu") and line[3] != " ")
+
+
 def run_only_on(cpus: frozenset[int]) -> None:
     """Bind this process to CPUs; nothing changes where it may not run on any of them."""
     with contextlib.suppress(OSError):

@@ -104,6 +104,10 @@ class RealKernel:
         """Return the CPUs that a process may run on; none where it has ended."""
         return processes.allowed_cpus(process)
 
+    def online_cpus(self) -> frozenset[int]:
+        """Return the CPUs that there are."""
+        return processes.online_cpus()
+
     def run_only_on(self, cpus: frozenset[int]) -> None:
         """Bind this process to CPUs."""
         processes.run_only_on(cpus)

@@ -85,6 +85,9 @@ class Kernel(Protocol):
     def allowed_cpus(self, process: Process) -> frozenset[int]:
         """Return the CPUs that a process may run on; none where it has ended."""
 
+    def online_cpus(self) -> frozenset[int]:
+        """Return the CPUs that there are."""
+
     def run_only_on(self, cpus: frozenset[int]) -> None:
         """Bind this process to CPUs."""
 
