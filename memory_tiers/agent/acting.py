@@ -27,7 +27,7 @@ _CLEAR = 2 << 20
 
 @dataclass(frozen=True)
 class Moved:
-    """Bytes that a move went through, and the processor time that it took [s], which is the kernel's but for a little."""
+    """Bytes that a move went through, and its processor time [s], which is the kernel's but for a little."""
 
     amount: int
     seconds: float
