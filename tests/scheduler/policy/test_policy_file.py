@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from scheduler.cli.policy import app
-from scheduler.policy import Policy, Rule, Who, check, effective, load
+from scheduler.policy import Policy, Rule, Who, check, effective, load, pages
 from scheduler.policy.model import BUILT_IN
 from traces.errors import InputError
 
@@ -130,3 +130,17 @@ def test_show_prints_values_and_origins_as_json(write) -> None:
 def test_the_schema_is_json_with_every_field() -> None:
     schema = json.loads(CliRunner().invoke(app, ["schema"]).stdout)
     assert set(schema["$defs"]["Rule"]["properties"]) == set(Rule.model_fields)
+
+
+def test_the_page_has_the_fields_that_the_model_has() -> None:
+    page = Path(__file__).parents[3] / pages.PAGE
+    assert pages.policy_page(page.read_text("utf-8")) == page.read_text("utf-8")
+
+
+def test_the_example_of_the_page_is_a_good_policy(write) -> None:
+    page = (Path(__file__).parents[3] / pages.PAGE).read_text("utf-8")
+    example = page[page.index("    [defaults]") : page.index("## Before")]
+    found, faults = check(write("\n".join(line.strip() for line in example.splitlines())))
+    assert not faults
+    assert found is not None
+    assert effective(found, Who(user="ada")).rule.delay_weight == 2
