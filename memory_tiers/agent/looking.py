@@ -7,10 +7,13 @@ import numpy as np
 from memory_tiers.agent.watched import WatchedJob, WatchedRegion
 from memory_tiers.kernel.seam import Kernel
 from memory_tiers.policy.deciding import is_walked
-from memory_tiers.policy.walks import followed, overtaken
+from memory_tiers.policy.walks import followed, is_vague, overtaken, suspected
 
 SMALLEST_REGION = 8 << 20
 """Smaller regions are left to the kernel: looking at them costs more than they can give."""
+
+CLOSER_LOOKS = 12
+"""Looks at a place where a scan may be, a few milliseconds apart: enough for trust where there is one."""
 
 _COOLING = 0.8
 """Heat that is left after a look in which nothing came back."""
@@ -65,7 +68,11 @@ def _look_at(watched: WatchedJob, region: WatchedRegion, kernel: Kernel) -> floa
     came_back = grown & ~region.ahead & (seen.swapped < region.swapped)
     region.heat *= _COOLING
     region.heat[came_back] += 1.0
-    region.walk = followed(region.walk, observable, touched)
+    if is_vague(observable, touched) and not is_walked(region.view()):
+        region.walk = suspected(region.walk, seen.present, touched)
+        region.closer = CLOSER_LOOKS
+    else:
+        region.walk = followed(region.walk, observable, touched)
     back = np.where(came_back, np.minimum(region.sent, seen.present - region.present), 0)
     region.sent -= back
     watched.pages_back += 0 if is_walked(region.view()) else int(back.sum())

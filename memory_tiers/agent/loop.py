@@ -123,8 +123,9 @@ class Agent:
             self.tick()
         if self._follow_scans():
             return 0.0
-        walked = any(is_walked(region) for job in self._node.jobs for region in job.regions)
-        close = self._rhythm.close if walked else self._rhythm.idle
+        regions = (region for job in self._registry.jobs.values() for region in job.regions.values())
+        close_by = any(region.closer or is_walked(region.view()) for region in regions)
+        close = self._rhythm.close if close_by else self._rhythm.idle
         return max(0.0, min(close, self._next_look - time.monotonic()))
 
     def tick(self) -> None:
@@ -183,11 +184,12 @@ class Agent:
         """Keep scans supplied; tell whether anything was moved."""
         moved = False
         for job in self._registry.jobs.values():
-            walked = [region for region in job.regions.values() if is_walked(region.view())]
-            for region in walked:
-                pace = self._settings.pace
-                follow(region, self._kernel, pace.ahead + 2 * pace.lead)
-            if not walked:
+            pace = self._settings.pace
+            for region in job.regions.values():
+                if is_walked(region.view()) or region.closer:
+                    region.closer = max(0, region.closer - 1)
+                    follow(region, self._kernel, pace.ahead + 2 * pace.lead)
+            if not any(is_walked(region.view()) for region in job.regions.values()):
                 continue
             moves = moves_of(job.view(), job.target, self._node, self._settings)
             moved |= self._carry_out(sorted(moves, key=lambda move: move.way is not Way.OUT))

@@ -31,7 +31,8 @@ def chunk_of(size: int) -> int:
 class WatchedRegion:
     """A private region of a process, chunk by chunk; arrays as in `memory_tiers.policy.RegionView`.
 
-    `sent` has the pages of each chunk that we moved out and that have not come back.
+    `sent` has the pages of each chunk that we moved out and that have not come back, `closer` how often a place where
+    a scan may be is still to be looked at.
     """
 
     process: Process
@@ -45,6 +46,7 @@ class WatchedRegion:
     joined: npt.NDArray[np.bool_]
     sent: npt.NDArray[np.int64]
     walk: Walk | None = None
+    closer: int = 0
 
     @staticmethod
     def fresh(process: Process, start: int, end: int) -> WatchedRegion:

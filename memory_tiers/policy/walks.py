@@ -68,7 +68,7 @@ def followed(walk: Walk | None, observable: Counts, touched: Counts) -> Walk | N
     it lies among the next observable chunks, as many as were touched in all, and half as many again. Where most of what
     could be seen was touched since the last look, that says nothing about the order.
     """
-    if not len(touched) or len(touched) * 2 > len(observable) > 2 * FEW:
+    if not len(touched) or is_vague(observable, touched):
         return walk
     if walk is None:
         return Walk(int(touched[-1]))
@@ -81,6 +81,32 @@ def followed(walk: Walk | None, observable: Counts, touched: Counts) -> Walk | N
         return Walk(int(touched[-1]), trust)
     rank = np.flatnonzero(np.isin(order, touched[hits]))[-1]
     return Walk(int(order[rank]), trust)
+
+
+def suspected(walk: Walk | None, present: Counts, touched: Counts) -> Walk | None:
+    """Guess where a scan may be, after a look so late that the order of the touches is lost.
+
+    A scan stands where what it touched borders on what is far. Where there are few such borders one of them is worth
+    a closer look: the next after the last guess, so that all get their turn.
+
+    Returns
+    -------
+    Walk or None
+        As it was, where the borders are too many for one scan.
+    """
+    following = np.roll(present, -1)[touched] > 0
+    borders = touched[~following]
+    if not 0 < len(borders) <= FEW // 2:
+        return walk
+    if walk is None:
+        return Walk(int(borders[0]))
+    later = borders[borders > walk.position]
+    return replace(walk, position=int(later[0] if len(later) else borders[0]))
+
+
+def is_vague(observable: Counts, touched: Counts) -> bool:
+    """Tell whether most of what could be seen was touched, which says nothing about the order."""
+    return len(touched) * 2 > len(observable) > 2 * FEW
 
 
 def window(region: RegionView, budget: int, pace: Pace) -> tuple[Counts, Counts]:

@@ -237,3 +237,23 @@ def test_room_is_kept_for_the_next_short_task_of_an_ensemble(monkeypatch: pytest
     now[0] += 30
     agent.tick()
     assert say(agent, op="status")["headroom"] == 0
+
+
+def test_a_scan_that_an_agent_meets_in_the_middle_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = FakeKernel()
+    big = kernel.add(FakeProcess(10, pages=pages(64)))
+    agent = agent_of(kernel, 40)
+    say(agent, op="register", job=1, uid=1000, pid=10, record={"tier_class": "capacity"})
+    at, faults = 0, []
+    for turn in range(400):
+        before = big.faults
+        # The scan is quick: between two whole looks it goes around more than half of the region.
+        for _ in range(3):
+            big.touch(at, at + 512)
+            at = (at + 512) % len(big.pages)
+            while agent.step() == 0.0:
+                pass
+        if turn % 10 == 9:
+            agent.tick()
+        faults.append(big.faults - before)
+    assert sum(faults[-100:]) < 0.1 * 100 * 3 * 512

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from memory_tiers.policy.views import Walk
-from memory_tiers.policy.walks import TRUSTED, Pace, followed, window
+from memory_tiers.policy.walks import TRUSTED, Pace, followed, suspected, window
 from tests.memory_tiers.views import PAGES, region
 
 
@@ -84,3 +84,15 @@ def test_a_cyclic_scan_misses_little_more_than_the_best_possible() -> None:
     best = passes * (count - share)
     assert brought <= best + passes * 8
     assert brought < passes * count / 2, "recency would bring back every chunk in every pass"
+
+
+def test_after_a_late_look_a_scan_is_suspected_where_touched_borders_on_far() -> None:
+    present = chunks(1, 1, 0, 0, 1, 1, 1, 0)
+    first = suspected(None, present, chunks(0, 1, 4, 5, 6))
+    assert first is not None
+    assert first.position == 1
+    second = suspected(first, present, chunks(0, 1, 4, 5, 6))
+    assert second is not None
+    assert second.position == 6
+    everywhere = np.tile(chunks(1, 0), 20)
+    assert suspected(None, everywhere, np.flatnonzero(everywhere)) is None
