@@ -38,6 +38,7 @@ _MOUNTS = (
     _Mount("tiers", "tiers"),
     _Mount("agent", "agent", "agent"),
     _Mount("explain", "controller", "explain"),
+    _Mount("serve", "serve"),
     _Mount("service", "service"),
     _Mount("demo", "demo", "demo"),
     _Mount("doctor", "doctor", "doctor"),
