@@ -3,7 +3,7 @@
     python benchmarks/tiers.py [--rounds 5] [--environments ideal realistic tiered attuned] [--dram 600]
 
 The node is a memory control group. `ideal` has DRAM for all; `realistic` swaps to a file; `tiered` to zram first, by
-the kernel's own reclaim with the best settings found (`--search` looks for them); `attuned` is `tiered` with our agent.
+the kernel's own reclaim; `attuned` is `tiered` with our agent.
 The environments take turns in each round. Needs root, a C compiler, a zram device; sets up swap areas of its own and
 takes them away.
 """
@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import statistics
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +91,8 @@ def main() -> None:
     parser.add_argument("--environments", nargs="+", choices=list(ENVIRONMENTS), default=list(ENVIRONMENTS))
     parser.add_argument("--dram", type=int, default=600, help="DRAM of the node [MiB]")
     given = parser.parse_args()
+    # What was set up is taken away however this ends.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     rounds: dict[str, list[dict[str, float]]] = {name: [] for name in given.environments}
     with tempfile.TemporaryDirectory(prefix="tierwise-bench-") as name:
         program = build(Path(name))
