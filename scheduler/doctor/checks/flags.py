@@ -52,7 +52,7 @@ def _limits(flags: Flags) -> Finding | None:
         MISSING,
         f"{path} does not exist",
         "nobody may use --on-demand; all other flags are everybody's",
-        "write it from the policy: see docs/flags.md, For administrators",
+        "tierwise policy apply",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scheduler.doctor.facts.node import NodeFacts
 from scheduler.doctor.finding import COMPUTE, MISSING, WARN, Check, Finding, ok
 
+_MAKE_ZRAM = "tierwise tiers setup zram --size 16G"
 _COMPUTE = frozenset({COMPUTE})
 
 
@@ -27,14 +28,14 @@ def _far(node: NodeFacts) -> Finding:
             MISSING,
             "no swap area",
             "cold pages have nowhere to go: --tier-far does nothing here, unless there is CXL or persistent memory",
-            "zramctl --find --size 16G, then mkswap and swapon --priority 100 on the device that it names",
+            _MAKE_ZRAM,
         )
     if not node.swap.get("zram"):
         return Finding(
             WARN,
             there[0],
             "far pages come back at the disk's speed",
-            "zramctl --find --size 16G, then mkswap and swapon --priority 100 on the device that it names",
+            _MAKE_ZRAM,
         )
     return ok(", ".join(there))
 
@@ -43,7 +44,10 @@ def _agent(node: NodeFacts) -> Finding:
     if node.has_agent:
         return ok("its socket is there")
     return Finding(
-        MISSING, "its socket is not there", "memory classes are kept in the job's record, and nothing acts on them", ""
+        MISSING,
+        "its socket is not there",
+        "memory classes are kept in the job's record, and nothing acts on them",
+        "tierwise agent",
     )
 
 

@@ -155,7 +155,6 @@ def _hooks(slurm: SlurmFacts) -> Finding | None:
         MISSING,
         f"no {' and no '.join(absent)} of slurm.conf has tierwise in its name",
         "unless a script of the site's calls it, the node agent does not learn of jobs: their memory stays where it is",
-        "tierwise plugin install says which files there are",
     )
 
 
