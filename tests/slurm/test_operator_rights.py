@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slurm
 
 OPERATOR, ORDINARY = "daemon", "nobody"
 PATIENCE = 60.0
+_SILENT = {"output": "/dev/null"}
 
 
 def as_user(name: str, act: Callable[[], None]) -> str:
@@ -60,8 +61,12 @@ def test_an_operator_may_do_all_that_a_plan_takes_and_an_ordinary_user_nothing(c
     assert [admin_level(name, environment) for name in (OPERATOR, ORDINARY)] == ["operator", "none"]
     slurm = CommandSlurm(environment)
     node = slurm.nodes()[0].name
-    victim = slurm.submit(Submission("#!/bin/sh\nsleep 300\n", "v", 1, 600, options={"nodelist": node, "requeue": ""}))
-    urgent = slurm.submit(Submission("#!/bin/sh\nsleep 1\n", "u", 1, 600, options={"nodelist": node, "exclusive": ""}))
+    victim = slurm.submit(
+        Submission("#!/bin/sh\nsleep 300\n", "v", 1, 600, options={"nodelist": node, "requeue": "", **_SILENT})
+    )
+    urgent = slurm.submit(
+        Submission("#!/bin/sh\nsleep 1\n", "u", 1, 600, options={"nodelist": node, "exclusive": "", **_SILENT})
+    )
     by_id = lambda: {job.id: job for job in slurm.jobs()}  # noqa: E731
     try:
         until(lambda: by_id()[victim].state == "running")
