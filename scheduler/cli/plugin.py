@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +34,14 @@ _Plugstack = Annotated[
     Path | None, typer.Option(metavar="FILE", help="plugstack.conf; by default the one that Slurm reads here.")
 ]
 _Prefix = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the installed plugin, the same on all nodes.")]
+
+
+_PrologDir = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder of prologs; by default prolog.d beside slurm.conf.")
+]
+_EpilogDir = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder of epilogs; by default epilog.d beside slurm.conf.")
+]
 
 
 def _say(as_json: bool, facts: dict[str, object], lines: list[str]) -> None:
@@ -139,6 +147,72 @@ def _changes(plugin: Path, prefix: Path, plugstack: Path, job_submit: Path | Non
     return changes, todo
 
 
+@app.command("hooks")
+def hooks(
+    prolog_dir: _PrologDir = None,
+    epilog_dir: _EpilogDir = None,
+    python: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Python 3.6 or later, on every compute node; by default the system's."),
+    ] = None,
+    socket: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The node agent's; by default where the agent makes it.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Install the prolog and the epilog that tell the node agent of jobs, and print slurm.conf's lines for them.
+
+    Run it on each compute node, or copy the two files. They need nothing else of Tierwise's there. They end with status
+    0 whatever happens, within 2 s: without an agent, or with one that hangs, jobs run as before. Repeating it
+    changes nothing; a site's own files are left alone.
+    """
+    from memory_tiers.agent.protocol import DEFAULT_SOCKET  # noqa: PLC0415
+    from scheduler.options.table import OPTIONS  # noqa: PLC0415
+    from slurm_plugins import hooks as files  # noqa: PLC0415
+
+    conf, folders = _hook_folders(prolog_dir, epilog_dir)
+    python, socket = python or files.default_python(), socket or DEFAULT_SOCKET
+    changes = [
+        files.change(hook, folder, files.script(hook, OPTIONS, python, socket)) for hook, folder in folders.items()
+    ]
+    if not dry_run:
+        for change in changes:
+            change.apply()
+    missing = [
+        files.conf_line(hook, folder)
+        for hook, folder in folders.items()
+        if not files.is_configured(hook, folder / files.file_name(hook), conf)
+    ]
+    todo = [f"have in slurm.conf, then scontrol reconfigure: {line}" for line in missing]
+    lines = [_line(change, dry_run) for change in changes]
+    written = [{"path": str(change.path), "changed": change.is_needed} for change in changes]
+    _say(as_json, {"dry_run": dry_run, "files": written, "to_do": todo}, [*lines, *(f"to do: {item}" for item in todo)])
+
+
+def _hook_folders(prolog_dir: Path | None, epilog_dir: Path | None) -> tuple[str, dict[str, Path]]:
+    """Return slurm.conf's text, and where the hooks go."""
+    from slurm_plugins import hooks as files  # noqa: PLC0415
+    from slurm_plugins import installing  # noqa: PLC0415
+
+    conf = installing.slurm_conf()
+    text = (installing.read_file(conf) or b"").decode("utf-8", "surrogateescape")
+    named = zip(files.HOOKS, (prolog_dir, epilog_dir), strict=True)
+    return text, {hook: (folder or conf.parent / f"{hook}.d").absolute() for hook, folder in named}
+
+
+def _hook_problems(prolog_dir: Path | None, epilog_dir: Path | None) -> list[str]:
+    """Look at the hooks, where they are asked after or one is there: only compute nodes need them."""
+    from scheduler.options.table import OPTIONS  # noqa: PLC0415
+    from slurm_plugins import hooks as files  # noqa: PLC0415
+
+    conf, folders = _hook_folders(prolog_dir, epilog_dir)
+    present = any((folder / files.file_name(hook)).exists() for hook, folder in folders.items())
+    if not present and prolog_dir is None and epilog_dir is None:
+        return []
+    return [problem for hook, folder in folders.items() for problem in files.problems(hook, folder, OPTIONS, conf)]
+
+
 def _line(change: Change, dry_run: bool) -> str:
     if not change.is_needed:
         return f"{change.path}: unchanged"
@@ -167,14 +241,18 @@ def check(
     slurm_version: Annotated[
         str | None, typer.Option(metavar="X.Y.Z", help="The Slurm to check against; by default that of sbatch here.")
     ] = None,
+    prolog_dir: _PrologDir = None,
+    epilog_dir: _EpilogDir = None,
     as_json: _Json = False,
 ) -> int:
     """Say whether the installed plugin fits the Slurm that is there. Exit codes: 0 it does, 1 something is to be done.
 
-    A plugin fits one release of Slurm (22.05, 24.11, ...): rebuild it with each upgrade. Until then Slurm leaves it
-    out, says so at each submission, and jobs run without the flags.
+    Where prolog or epilog are installed, or a folder of theirs is named, it looks at them too. A plugin fits one
+    release of Slurm (22.05, 24.11, ...): rebuild it with each upgrade. Until then Slurm leaves it out, says so at
+    each submission, and jobs run without the flags.
     """
     report = _report(plugin, plugstack, slurm_version)
+    report = replace(report, problems=(*report.problems, *_hook_problems(prolog_dir, epilog_dir)))
     known = [f"{name.replace('_', ' ')}: {value}" for name, value in asdict(report).items() if isinstance(value, str)]
     _say(as_json, asdict(report), [*known, *(f"to do: {problem}" for problem in report.problems)])
     return EXIT_REBUILD if report.problems else 0
