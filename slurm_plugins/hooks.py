@@ -125,7 +125,9 @@ def problems(hook: str, folder: Path, options: Sequence[Option], conf: str) -> l
     before = read_file(path)
     again = "tierwise plugin hooks"
     if before is None:
-        return [f"{path} is missing: {again}"]
+        called = is_configured(hook, path, conf)
+        danger = "; slurm.conf calls it, and slurmd drains a node where it finds no file to call" if called else ""
+        return [f"{path} is missing: {again}{danger}"]
     found = []
     python, socket = _settings(before.decode("utf-8", "replace"), hook)
     if python is None or socket is None or script(hook, options, python, socket).encode() != before:

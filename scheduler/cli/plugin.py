@@ -165,7 +165,8 @@ def hooks(
 
     Run it on each compute node, or copy the two files. They need nothing else of Tierwise's there. They end with status
     0 whatever happens, within 2 s: without an agent, or with one that hangs, jobs run as before. Repeating it
-    changes nothing; a site's own files are left alone.
+    changes nothing; a site's own files are left alone. Have the files on all nodes before the lines, and take the lines
+    out before the files: slurmd drains a node where it finds nothing to call.
     """
     from memory_tiers.agent.protocol import DEFAULT_SOCKET  # noqa: PLC0415
     from scheduler.options.table import OPTIONS  # noqa: PLC0415
@@ -184,7 +185,10 @@ def hooks(
         for hook, folder in folders.items()
         if not files.is_configured(hook, folder / files.file_name(hook), conf)
     ]
-    todo = [f"have in slurm.conf, then scontrol reconfigure: {line}" for line in missing]
+    todo = [
+        f"once the files are on all compute nodes, have in slurm.conf, and scontrol reconfigure: {line}"
+        for line in missing
+    ]
     lines = [_line(change, dry_run) for change in changes]
     written = [{"path": str(change.path), "changed": change.is_needed} for change in changes]
     _say(as_json, {"dry_run": dry_run, "files": written, "to_do": todo}, [*lines, *(f"to do: {item}" for item in todo)])

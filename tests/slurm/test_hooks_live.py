@@ -226,3 +226,25 @@ def test_jobs_run_without_the_interpreter(hooked: Hooked) -> None:
         ran(hooked)
     finally:
         hooked.install()
+
+
+def test_rolling_back_the_lines_first_and_then_the_files_drains_nothing(hooked: Hooked) -> None:
+    """The other way round slurmd finds no file for the pattern, takes that for a failure, and drains the node."""
+    flags = hooked.flags
+    conf = flags.cluster.slurm_conf
+    text = conf.read_text()
+    kept = [line for line in text.splitlines() if not line.startswith(("Prolog=", "Epilog="))]
+    assert len(kept) == len(text.splitlines()) - 2
+    conf.write_text("\n".join([*kept, ""]))
+    try:
+        assert flags.run("scontrol", "reconfigure").returncode == 0
+        with hooked.agent(b'{"ok":true}\n'):
+            # The nodes read it a moment later than slurmctld.
+            flags.until(lambda: hooked.said("register", ran(hooked)) == [])
+        for name, folder in hooked.folders.items():
+            (folder / hooks.file_name(name)).unlink()
+        ran(hooked)
+    finally:
+        hooked.install()
+        conf.write_text(text)
+        flags.run("scontrol", "reconfigure")

@@ -19,7 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_tiers.agent.protocol import Deregister, Register, parse
+from memory_tiers.agent.protocol import Deregister, Register, answer, parse
+from memory_tiers.agent.server import Caller, Server
 from scheduler.cli.plugin import app
 from scheduler.options import OPTIONS, Kind, Option, canonical, from_record
 from scheduler.options.parsing import typed
@@ -128,6 +129,32 @@ def test_the_agent_learns_of_a_job_and_of_its_end(folder: Path) -> None:
     assert found.record.tier_dram == 2 << 30
     assert parse(deregister) == Deregister(version=1, op="deregister", job=1234)
     assert register.count(b"\n") == deregister.count(b"\n") == 1
+
+
+def test_the_agents_own_server_takes_and_answers_it(folder: Path) -> None:
+    heard = []
+
+    def handle(line: bytes, caller: Caller) -> bytes:
+        heard.append((parse(line), caller.uid))
+        return answer({"ok": True})
+
+    server = Server(folder / "agent.sock", handle)
+    try:
+        for name in hooks.HOOKS:
+            calling = subprocess.Popen(
+                [installed(folder, name)],
+                env={**JOB, "SPANK_TIERWISE_HBM": "1048576"},
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            end = time.monotonic() + LIMIT + SLACK
+            while not server.serve(0.1):
+                assert time.monotonic() < end
+            assert calling.communicate(timeout=LIMIT + SLACK)[1] == ""
+            assert calling.returncode == 0
+    finally:
+        server.close()
+    assert [(type(request), uid) for request, uid in heard] == [(Register, os.getuid()), (Deregister, os.getuid())]
 
 
 def test_a_job_that_asks_for_nothing_is_not_registered(folder: Path) -> None:
@@ -368,6 +395,7 @@ def test_check_tells_of_hooks_that_are_missing_old_or_not_called(
     assert "is not that of this Tierwise" in problems()[0]
     ours.unlink()
     assert "is missing" in problems()[0]
+    assert "drains" in problems()[0]
 
 
 @pytest.mark.parametrize("version", ["3.6", "3.9", "3.12"])

@@ -155,6 +155,7 @@ def _hooks(slurm: SlurmFacts) -> Finding | None:
         MISSING,
         f"no {' and no '.join(absent)} of slurm.conf has tierwise in its name",
         "unless a script of the site's calls it, the node agent does not learn of jobs: their memory stays where it is",
+        "tierwise plugin hooks, and the lines of slurm.conf that it prints",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import glob
 import re
 import shutil
 from collections.abc import Mapping
@@ -29,7 +30,8 @@ class SlurmFacts:
     absent : tuple of str
         Commands that are not in the PATH.
     configuration : Mapping of str to str
-        Slurm's; empty where it does not answer.
+        Slurm's; empty where it does not answer. Patterns of prologs and epilogs are replaced by the files that match
+        them on this node.
     problem : str
         Why it does not answer.
     version : tuple of int or None
@@ -81,7 +83,7 @@ def gather(place: Place) -> SlurmFacts:
     right, accounting_problem = _right(user, configuration, place.seconds)
     return SlurmFacts(
         absent=absent,
-        configuration=configuration,
+        configuration={key: with_files(key, value) for key, value in configuration.items()},
         version=version,
         listing_problem=listing_problem,
         nodes=nodes,
@@ -91,6 +93,14 @@ def gather(place: Place) -> SlurmFacts:
         right=right,
         accounting_problem=accounting_problem,
     )
+
+
+def with_files(key: str, value: str) -> str:
+    """Return a parameter's value; of Prolog and Epilog, the files that slurmd finds by it (glob(7)), where it does."""
+    # Later releases number them: prolog[0].
+    if key.partition("[")[0] not in {"prolog", "epilog"}:
+        return value
+    return ",".join(sorted(glob.glob(value))) or value  # noqa: PTH207 - an absolute pattern
 
 
 def _listed(slurm: Slurm) -> tuple[str, int, int, tuple[str, ...]]:

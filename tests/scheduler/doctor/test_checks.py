@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from scheduler.doctor.facts.flags import Flags
 from scheduler.doctor.facts.host import Host
 from scheduler.doctor.facts.node import NodeFacts
 from scheduler.doctor.facts.service import Service
-from scheduler.doctor.facts.slurm import SlurmFacts
+from scheduler.doctor.facts.slurm import SlurmFacts, with_files
 from scheduler.doctor.finding import FAIL, MISSING, OK, WARN, Check
 
 HOST = Host((3, 11, 2), "/var/cache/x", "/var/cache", True)
@@ -159,3 +160,20 @@ def test_without_accounting_only_root_and_slurm_user_have_rights() -> None:
 def test_a_node_without_a_gpu_hears_nothing_of_gpus() -> None:
     check = next(check for check in node_checks.CHECKS if check.name == "gpu")
     assert check.look(replace(NODE, gpus=0)) is None
+
+
+def test_a_prolog_that_a_pattern_finds_is_seen(tmp_path: Path) -> None:
+    pattern = f"{tmp_path}/*"
+    check = next(check for check in slurm_checks.CHECKS if check.name == "prolog and epilog")
+
+    def level() -> str:
+        found = check.look(_changed(**{"prolog[0]": with_files("prolog[0]", pattern)}))
+        assert found is not None
+        return found.level
+
+    assert level() == MISSING
+    (tmp_path / "site").touch()
+    assert level() == MISSING
+    (tmp_path / "tierwise_prolog").touch()
+    assert level() == OK
+    assert with_files("plugindir", pattern) == pattern
