@@ -19,9 +19,9 @@ cannot be met together with those kept before it, whatever the cost. To meet a s
 deadline d, the nodes that can be had by d (free, ended, and all that may be preempted) are at least the sum of the
 requests due by then; starting at the deadline is enough for the test, since what can be had only grows with time.
 
-*How it is solved.* One request goes to the policy, as ever. More go to CP-SAT, with one worker, a fixed seed and a
-deterministic limit, so that the same snapshot gives the same answer on each machine. Beyond `MOST_CHOICES` variables,
-or where the limit is reached unproven, the requests are decided one after the other, and the answer says so.
+*How it is solved.* One request goes to the policy, as ever. More go to CP-SAT, with one worker and a fixed seed. Beyond
+`MOST_CHOICES` variables, or where `BUDGET` is spent and the optimum unproven, there is no joint answer, and the
+requests are to be decided one after the other.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ from cosim.snapshot import Floats, Integers, Request, Snapshot
 MOST_CHOICES = 50_000
 """Variables (victims times starts) up to which the joint problem is put to the solver."""
 
-_LIMIT = 5.0  # CP-SAT's deterministic time, about seconds of one core
+BUDGET = 0.3
+"""What CP-SAT may take for one joint decision [s], in wall time and in its own deterministic time, whichever ends
+first. A problem unproven by then is decided one request after the other."""
+
 _SEED = 1
 
 
@@ -226,7 +229,8 @@ class _Model:
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = _SEED
-        solver.parameters.max_deterministic_time = _LIMIT
+        solver.parameters.max_deterministic_time = BUDGET
+        solver.parameters.max_time_in_seconds = BUDGET
         if solver.solve(self.model) != cp_model.OPTIMAL:
             return None
         served = []

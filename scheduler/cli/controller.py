@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -66,21 +67,28 @@ def explain(
     ] = False,
 ) -> None:
     """Say why a job was chosen to make room, or was spared, with the numbers of that moment."""
-    from scheduler.controller.journal import Journal  # noqa: PLC0415
+    from scheduler.controller.journal import read_explanations  # noqa: PLC0415
     from traces.errors import InputError  # noqa: PLC0415
 
     if not journal.is_file():
         raise InputError(f"--journal {journal}: there is no such journal; name the one that the controller uses")
     try:
-        found = Journal(journal).explanations(job)
+        found = read_explanations(journal, job)
     except sqlite3.Error as error:
         raise InputError(
             f"--journal {journal}: {error}; it takes a journal of the controller's and its rights"
         ) from None
     if as_json:
-        typer.echo(json.dumps([{"job": job, "made": made, "text": text} for made, text in found]))
+        typer.echo(json.dumps([{"job": job, **asdict(one)} for one in found]))
         return
     if not found:
         raise InputError(f"job {job}: no decision in {journal} looked at it")
-    for made, text in found:
-        typer.echo(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(made))}  {text}")
+    for one in found:
+        later = ""
+        if one.state is not None and one.changed is not None:
+            later = f"; the plan for job {one.plan} is in state {one.state} since {_clock(one.changed)}"
+        typer.echo(f"{_clock(one.made)}  {one.text}{later}")
+
+
+def _clock(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from scheduler.controller.acting import Hands
 from scheduler.controller.deciding import Intent, Site, decide, is_ours
 from scheduler.controller.events import Event, Say, event
+from scheduler.controller.explaining import outlined
 from scheduler.controller.journal import CLOSED, HAND_OVER, RUNNING, Journal, Plan
 from scheduler.slurm import observe
 from scheduler.slurm.seam import Job, Slurm, SlurmError, SlurmUnreachableError
@@ -36,6 +37,8 @@ class Controller:
         Decide and say, but do nothing.
     stopping : callable
         Asked between steps whether to end now.
+    show : callable
+        Takes the few lines on each plan in a dry run.
     """
 
     slurm: Slurm
@@ -44,6 +47,7 @@ class Controller:
     say: Say
     dry_run: bool = False
     stopping: Callable[[], bool] = lambda: False
+    show: Callable[[str], None] = lambda _: None
     _said: set[int] = field(default_factory=set)
     _cleared: float = -math.inf
 
@@ -88,6 +92,7 @@ class Controller:
             if intent.plan.job not in self._said:
                 self._said.add(intent.plan.job)
                 self.say(_decided("would_decide", "would: ", intent))
+                self.show(outlined(intent.plan))
 
     def _act(self, now: float, jobs: Mapping[int, Job], standing: frozenset[str]) -> None:
         hands = Hands(self.slurm, self.journal)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cosim.joint import decide_jointly
-from cosim.losses import seconds_lost
 from cosim.policies import PreemptionPolicy
 from cosim.preemption import CHECKPOINT, KILL, Victim
 from cosim.snapshot import Request, Snapshot
+from scheduler.controller.explaining import explained
 from scheduler.controller.journal import Plan, PlannedVictim
 from scheduler.options import JobOptions, from_record
 from scheduler.policy import PolicyFile, Rule, Who, effective
@@ -190,7 +190,7 @@ def _decide_together(
             shared = [v if v.id not in assigned else v._replace(how=KILL, loss=0.0) for v in mine]
             assigned.update(v.id for v in mine)
             plan = _plan(site, now, job, point.start, own, shared, snapshot, by_id)
-            texts = _explained(plan, point.start, point.lost_node_seconds, snapshot, job)
+            texts = explained(plan, point.lost_node_seconds, snapshot, job)
             texts[job.id] += f"; decided together with {len(asking) - 1} more on-demand jobs"
             found.append(Intent(plan, sum(v.loss for v in shared), texts))
     return found
@@ -208,7 +208,7 @@ def _decide_one(
     usable = observe.usable_nodes(nodes, job.partition, promised)
     names = _names(chosen.victims, chosen.start, snapshot, by_id, usable, jobs)
     plan = _plan(site, now, job, chosen.start, tuple(names[: job.node_count]), chosen.victims, snapshot, by_id)
-    texts = _explained(plan, chosen.start, chosen.lost_node_seconds, snapshot, job)
+    texts = explained(plan, chosen.lost_node_seconds, snapshot, job)
     return Intent(plan, chosen.lost_node_seconds, texts)
 
 
@@ -274,31 +274,3 @@ def _names(
 def _parts(job: Job, jobs: Sequence[Job]) -> list[Job]:
     """Return all components of a heterogeneous job, given its leader; any other job by itself."""
     return [job] if job.het_job_id is None else [other for other in jobs if other.het_job_id == job.het_job_id]
-
-
-def _explained(plan: Plan, start: float, total: float, snapshot: Snapshot, job: Job) -> dict[int, str]:
-    """Say of each running job why it goes or stays, with the numbers."""
-    delay = start - snapshot.now
-    head = f"on-demand job {job.id} asks for {job.node_count} nodes; it starts {delay:.0f} s after the decision"
-    found = {job.id: f"{head}; {len(plan.victims)} jobs make room and lose {total:.0f} node-seconds together"}
-    seconds, _ = seconds_lost(
-        float(start),
-        float(snapshot.now),
-        snapshot.start,
-        snapshot.checkpoint_interval,
-        snapshot.checkpoint_cost,
-        snapshot.restart_cost,
-        snapshot.on_demand_checkpoint,
-    )
-    victims = {victim.job: victim for victim in plan.victims}
-    for place, name in enumerate(snapshot.ids):
-        own = float(seconds[place]) * int(snapshot.nodes[place])
-        if int(name) in victims:
-            how = "after a checkpoint on a signal" if victims[int(name)].how == CHECKPOINT else "at once"
-            text = f"chosen: it is requeued {how} and loses {own:.0f} node-seconds on {snapshot.nodes[place]} nodes"
-        elif not snapshot.preemptible[place]:
-            text = "spared: it may not be preempted (policy, exempt time, on-demand itself, or not requeueable)"
-        else:
-            text = f"spared: it would lose {own:.0f} node-seconds; those chosen lose {total:.0f} together"
-        found[int(name)] = f"{text}; {head}"
-    return found

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -36,11 +36,37 @@ CREATE TABLE IF NOT EXISTS plans (
 CREATE TABLE IF NOT EXISTS explanations (
     job INTEGER NOT NULL,
     made REAL NOT NULL,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    plan INTEGER
 );
 CREATE INDEX IF NOT EXISTS explanations_of_job ON explanations (job);
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 """
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a job was chosen or spared, and what came of it.
+
+    Attributes
+    ----------
+    made : float
+        When it was decided [s].
+    text : str
+        Why.
+    plan : int or None
+        The on-demand job whose plan it belongs to; None where the journal does not know.
+    state : str or None
+        The state that plan has come to, one of `STATES`.
+    changed : float or None
+        When it came to it [s].
+    """
+
+    made: float
+    text: str
+    plan: int | None
+    state: str | None
+    changed: float | None
 
 
 @dataclass(frozen=True)
@@ -131,6 +157,9 @@ class Journal:
         # An intent has to be on the disk before it is acted on.
         self._database.execute("PRAGMA synchronous = FULL")
         self._database.executescript(_SCHEMA)
+        # A journal of before plans were named with the explanations.
+        if "plan" not in {row[1] for row in self._database.execute("PRAGMA table_info(explanations)")}:
+            self._database.execute("ALTER TABLE explanations ADD COLUMN plan INTEGER")
 
     def close(self) -> None:
         """Close the database."""
@@ -170,8 +199,8 @@ class Journal:
                 (plan.job, plan.made, plan.state, time.time(), json.dumps(asdict(plan))),
             )
             database.executemany(
-                "INSERT INTO explanations (job, made, text) VALUES (?, ?, ?)",
-                [(job, plan.made, text) for job, text in explanations.items()],
+                "INSERT INTO explanations (job, made, text, plan) VALUES (?, ?, ?, ?)",
+                [(job, plan.made, text, plan.job) for job, text in explanations.items()],
             )
 
     def move(self, plan: Plan, state: str) -> Plan:
@@ -199,6 +228,39 @@ class Journal:
         """Return why a job was chosen or spared: when [s], and the lines."""
         rows = self._database.execute("SELECT made, text FROM explanations WHERE job = ? ORDER BY made", (job,))
         return tuple((float(made), str(text)) for made, text in rows)
+
+
+_OUTCOMES = """
+SELECT e.made, e.text, e.plan, p.state, p.changed FROM explanations e
+LEFT JOIN plans p ON p.job = e.plan AND p.made = e.made WHERE e.job = ? ORDER BY e.made
+"""
+
+
+def read_explanations(path: Path, job: int) -> tuple[Explanation, ...]:
+    """Read why a job was chosen or spared, and what came of it, from a journal that may not be written.
+
+    Parameters
+    ----------
+    path : Path
+        The journal.
+    job : int
+        The job.
+
+    Returns
+    -------
+    tuple of Explanation
+        The oldest first.
+
+    Raises
+    ------
+    sqlite3.Error
+        Where it cannot be read.
+    """
+    # A journal at rest (no controller has it open) has no `-wal` file, and who may only read could not make one.
+    at_rest = not path.with_name(f"{path.name}-wal").exists()
+    address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if at_rest else ''}"
+    with closing(sqlite3.connect(address, uri=True, timeout=5.0)) as database:
+        return tuple(Explanation(*row) for row in database.execute(_OUTCOMES, (job,)))
 
 
 def _plan(text: str) -> Plan:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from cosim.policies import PreemptionPolicy
 from cosim.policies import policy as policy_of
 from cosim.snapshot import Request, RunningJob, Snapshot
@@ -131,7 +133,7 @@ class Service:
             cluster = self.slurm.configuration().get("clustername", "")
             site = Site(cluster, self.policy, _warmed(policy_of("dp")))
             stopping = self.signals.stopping
-            self._controller = Controller(self.slurm, self.journal, site, self.say, self.dry_run, stopping)
+            self._controller = Controller(self.slurm, self.journal, site, self.say, self.dry_run, stopping, typer.echo)
         if self._slurm_outage.lasts:
             self.slurm.look()  # so that its return is said before what is done then
             self._slurm_outage.over()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from scheduler.cluster import Cluster, Options, up
 from scheduler.options.table import LONGEST_VALUE, OPTIONS
+from scheduler.slurm.commands import CommandSlurm
 from slurm_plugins import building
 from slurm_plugins.limits import Limits, Rule, limits_file
 from slurm_plugins.lua_table import FILE_NAME, LIMITS_FILE_NAME, job_submit
@@ -96,8 +97,8 @@ class FlagsCluster:
 
     def drained(self) -> list[str]:
         """Return the nodes that are not in service."""
-        done = self.cluster.run("sinfo", "--noheader", "--Node", "--format=%N %T")
-        return [line for line in done.stdout.splitlines() if "drain" in line or "down" in line]
+        nodes = CommandSlurm(self.cluster.environment).nodes()
+        return [node.name for node in nodes if node.states & {"drain", "down"}]
 
     def permit(self, *rules: Rule) -> None:
         """Say who may be on-demand; none: no limits file."""

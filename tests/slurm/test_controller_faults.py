@@ -15,6 +15,7 @@ from flags_cluster import FlagsCluster, started
 from test_controller_live import PATIENCE, TIERWISE, Live
 
 from scheduler.controller.journal import STATES
+from scheduler.slurm.commands import CommandSlurm
 
 pytestmark = pytest.mark.slurm
 
@@ -79,12 +80,12 @@ class Fault(Live):
             assert time.monotonic() < deadline, (self.journal_states(), self.cluster.run("squeue").stdout)
             time.sleep(0.1)
 
-    def reservations(self) -> str:
-        return self.cluster.run("scontrol", "--oneliner", "show", "reservations").stdout
+    def reservations(self) -> list[str]:
+        return [found.name for found in CommandSlurm(self.cluster.environment).reservations()]
 
     def ends_well(self, jobs: list[int], urgent: int) -> None:
         self.wait(lambda: {self.flags.state(job) for job in (*jobs, urgent)} == {"COMPLETED"})
-        self.wait(lambda: "ReservationName=" not in self.reservations())
+        self.wait(lambda: not self.reservations())
         assert self.runs.read_text().split() == [str(urgent)]
         assert self.flags.drained() == []
 

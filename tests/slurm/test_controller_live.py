@@ -33,8 +33,11 @@ class Live:
         self.environment = {**os.environ, **flags.cluster.environment}
         self.journal = folder / "journal.sqlite"
         self._policy = folder / "policy.toml"
-        self._policy.write_text("[defaults]\non_demand = true\n")
+        self.write_policy("[defaults]\non_demand = true\n")
         self.controller: subprocess.Popen[bytes] | None = None
+
+    def write_policy(self, text: str) -> None:
+        self._policy.write_text(text)
 
     def start_controller(self) -> None:
         command = [*TIERWISE, "controller", "--policy", str(self._policy), "--journal", str(self.journal)]

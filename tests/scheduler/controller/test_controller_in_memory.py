@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cosim import joint
 from cosim.policies import policy
+from scheduler.controller import deciding
 from scheduler.controller.cycle import Controller
 from scheduler.controller.deciding import Site
 from scheduler.controller.events import DEBUG, Event
@@ -176,6 +178,44 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(room: Room) -> None:
     assert room.said[0].startswith("would: on-demand job")
 
 
+def test_a_dry_run_shows_start_nodes_and_victims_with_way_and_loss(room: Room) -> None:
+    job = room.batch(4)
+    room.slurm.advance(100)
+    urgent = room.batch(4, 60, on_demand="0")
+    room.start_controller(dry_run=True)
+    shown: list[str] = []
+    room.controller.show = shown.append
+    room.run(5)
+    names = ",".join(room.slurm.job(job).nodes)
+    first = f"on-demand job {urgent}: would start 0 s from now on {names}"
+    assert shown == [f"{first}\n  job {job}: requeue at once, loses 400 node-seconds"]
+
+
+def test_one_on_demand_job_alone_never_goes_to_the_solver(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        pytest.fail("the solver was asked")
+
+    monkeypatch.setattr(deciding, "decide_jointly", never)
+    room.batch(4)
+    room.slurm.advance(100)
+    urgent = room.batch(4, 60, on_demand="0")
+    room.run(5)
+    assert room.state(urgent) == "running"
+
+
+def test_without_time_for_the_solver_they_are_decided_one_after_the_other(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joint, "BUDGET", 0.0)
+    for _ in range(4):
+        room.batch(1)
+    room.slurm.advance(100)
+    urgent = [room.batch(2, 60, on_demand="0") for _ in range(2)]
+    room.run(5)
+    assert [room.state(job) for job in urgent] == ["running"] * 2
+    assert all("decided together" not in room.journal.explanations(job)[0][1] for job in urgent)
+
+
 def test_why_a_job_was_chosen_or_spared_can_be_read_with_the_numbers(room: Room) -> None:
     old = room.batch(2)
     room.slurm.advance(600)
@@ -184,7 +224,17 @@ def test_why_a_job_was_chosen_or_spared_can_be_read_with_the_numbers(room: Room)
     room.batch(2, 300, on_demand="0")
     room.run(3)
     assert "chosen: it is requeued at once and loses 120 node-seconds" in room.journal.explanations(young)[0][1]
-    assert "spared: it would lose 1320 node-seconds" in room.journal.explanations(old)[0][1]
+    assert "(60 s on each); it has no checkpoint since its start 60 s before" in room.journal.explanations(young)[0][1]
+    spared = "spared: it would lose 1320 node-seconds on 2 nodes (660 s on each); those chosen lose 120 together"
+    assert spared in room.journal.explanations(old)[0][1]
+
+
+def test_why_names_the_checkpoint_since_which_a_victims_work_is_lost(room: Room) -> None:
+    job = room.batch(4, checkpoint_every="100", checkpoint_cost="10")
+    room.slurm.advance(250)
+    room.batch(4, 60, on_demand="0")
+    room.run(3)
+    assert "its newest checkpoint was completed 40 s before" in room.journal.explanations(job)[0][1]
 
 
 class _KilledError(Exception):
