@@ -13,7 +13,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -22,8 +22,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
+def _numba_releases() -> list[str]:
+    """Name Numba and LLVM's binding with their releases, without importing either, or `importlib.metadata`."""
+    found = find_spec("numba")
+    site = Path(str(found.origin if found else "")).parent.parent
+    return sorted(path.name for name in ("numba", "llvmlite") for path in site.glob(f"{name}-*.dist-info"))
+
+
 def _sources_digest() -> str:
-    digest = hashlib.sha256(version("numba").encode())
+    digest = hashlib.sha256(" ".join(_numba_releases()).encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         text = source.read_bytes()
         if b"cosim.jit" in text:  # this file, and each that has a kernel
