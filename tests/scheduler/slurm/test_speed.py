@@ -14,18 +14,25 @@ from scheduler.slurm.observe import snapshot
 RUNNING, WAITING, NODES, CORES = 200, 2000, 880, 16
 """A fifth of Theta's, for the time of the test: reading takes as long as there is to read."""
 
-SHARE = {"v38": 1.0, "v42": 0.5, "v45": 0.5}
-"""Of what Python's parser takes; the newer shapes are longer, and most of what is longer is skipped."""
+SHARE = {"v38": 1.0, "v42": 0.7, "v45": 0.7}
+"""Of what Python's parser takes; the newer shapes are longer, and most of what is longer is skipped. 0.3 to 0.5 of it
+was measured for these; all of it and more where each field becomes an object of its own."""
+
+ROUNDS = 7
+"""A neighbour on the machine slows a round down, not all of them."""
 
 
-def _processor_seconds(call, *arguments):
-    """Return an answer and the least that three calls took: the first builds the parser, and a host has other work."""
-    least = float("inf")
-    for _ in range(3):
-        began = time.process_time()
-        answer = call(*arguments)
-        least = min(least, time.process_time() - began)
-    return answer, least
+def _processor_seconds(*calls):
+    """Return the answers of some calls, and the least processor time of each: taken in turn, so that a slow while hits
+    them all, and more than once, as the first round builds the parser."""
+    least = [float("inf")] * len(calls)
+    for _ in range(ROUNDS):
+        answers = []
+        for place, call in enumerate(calls):
+            began = time.process_time()
+            answers.append(call())
+            least[place] = min(least[place], time.process_time() - began)
+    return answers, least
 
 
 def _resources(shape: str, names: list[str]) -> object:
@@ -55,9 +62,12 @@ def large(request, output) -> tuple[bytes, bytes, float]:
 @pytest.mark.usefixtures("at_the_time")
 def test_a_large_machine_is_read_faster_than_python_parses_its_json(large):
     jobs_text, nodes_text, share = large
-    _, parser = _processor_seconds(lambda: (json.loads(jobs_text), json.loads(nodes_text)))
-    jobs, first = _processor_seconds(read_jobs, "list jobs", jobs_text)
-    nodes, second = _processor_seconds(read_nodes, "list nodes", nodes_text)
-    found, third = _processor_seconds(snapshot, 1_796_077_549.0, nodes, jobs)
-    assert (len(jobs), len(nodes), len(found)) == (RUNNING + WAITING, NODES, RUNNING)
-    assert first + second + third < share * parser
+    jobs, nodes = read_jobs("list jobs", jobs_text), read_nodes("list nodes", nodes_text)
+    answers, (parser, *ours) = _processor_seconds(
+        lambda: (json.loads(jobs_text), json.loads(nodes_text)),
+        lambda: read_jobs("list jobs", jobs_text),
+        lambda: read_nodes("list nodes", nodes_text),
+        lambda: snapshot(1_796_077_549.0, nodes, jobs),
+    )
+    assert [len(answer) for answer in answers[1:]] == [RUNNING + WAITING, NODES, RUNNING]
+    assert sum(ours) < share * parser
