@@ -74,7 +74,8 @@ class Rule(BaseModel):
         default=None, description="Signal upon which jobs write a checkpoint; '' where they do not."
     )
     checkpoint_grace: Seconds | None = Field(
-        default=None, description="How long after the signal a job that is still running is requeued anyway [time]."
+        default=None,
+        description="The longest checkpoint that is waited for upon the signal; a job whose checkpoint takes longer gets none [time].",
     )
     tier_class: Literal["latency", "bandwidth", "capacity", "short", "auto"] | None = Field(
         default=None, description="Memory class of jobs that do not say theirs."
