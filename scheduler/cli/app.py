@@ -29,6 +29,7 @@ class _Mount(NamedTuple):
 _MOUNTS = (
     _Mount("replay", "replay", "replay"),
     _Mount("decide", "decide", "decide"),
+    _Mount("workflow", "workflow"),
     _Mount("snapshot", "snapshot", "snapshot"),
     _Mount("trace", "trace"),
     _Mount("policy", "policy"),
