@@ -42,14 +42,14 @@ def as_text(found: Shown) -> str:
     """Return what `tierwise workflow show` prints."""
     workflow, analysis = found.workflow, found.analysis
     lines = [
-        f"{_name(workflow.name)}: {len(workflow.tasks)} tasks, {workflow.graph.number_of_edges()} dependencies",
+        f"{one_name(workflow.name)}: {len(workflow.tasks)} tasks, {workflow.graph.number_of_edges()} dependencies",
         *(f"  note: {remark}" for remark in workflow.remarks),
         f"longest path   {format_duration(analysis.critical_seconds)} of {format_duration(analysis.work)} of work",
         f"at once        up to {analysis.profile.peak_width} tasks with {size_words(analysis.profile.peak_memory)}",
     ]
     for name, column in analysis.profile.memory.items():
         lines.append(f"  {name:<12} up to {size_words(max(column))}")
-    path = [_name(workflow.tasks[place].id) for place in analysis.critical_path]
+    path = [one_name(workflow.tasks[place].id) for place in analysis.critical_path]
     if path:
         lines += ["", "The longest path:", *_some(path, _PATH_SHOWN)]
     kinds = found.document["kinds"].items()
@@ -57,7 +57,7 @@ def as_text(found: Shown) -> str:
         lines += ["", "Kinds of tasks:"]
         lines += _some(
             [
-                f"{_name(kind):<32} {one['tasks']:>6} tasks, {format_duration(one['seconds'])} each, up to "
+                f"{one_name(kind):<32} {one['tasks']:>6} tasks, {format_duration(one['seconds'])} each, up to "
                 f"{size_words(one['memory'])}{' (estimated)' if 'memory' in one['estimated'] else ''}"
                 for kind, one in kinds
             ],
@@ -66,13 +66,14 @@ def as_text(found: Shown) -> str:
     if analysis.shared:
         lines += ["", "Data used by several tasks:"]
         lines += _some(
-            [f"{_name(one.name):<32} {size_words(one.bytes)}, {one.users} tasks" for one in analysis.shared],
+            [f"{one_name(one.name):<32} {size_words(one.bytes)}, {one.users} tasks" for one in analysis.shared],
             _SHARED_SHOWN,
         )
     return "\n".join(lines)
 
 
-def _name(name: str) -> str:
+def one_name(name: str) -> str:
+    """Return a name from outside as one line that is safe to print."""
     return one_line(name.replace("\n", "\\n"))
 
 
@@ -90,11 +91,11 @@ def write_report(found: Shown, path: Path) -> None:
     """Write the page, all of it or nothing; it holds no script and fetches nothing."""
     drawn = picture.svg(found.workflow, found.analysis)
     kinds = [
-        (_name(kind), str(one["tasks"]), format_duration(one["seconds"]), size_words(one["memory"]))
+        (one_name(kind), str(one["tasks"]), format_duration(one["seconds"]), size_words(one["memory"]))
         for kind, one in found.document["kinds"].items()
     ]
-    shared = [(_name(one.name), size_words(one.bytes), str(one.users)) for one in found.analysis.shared[:100]]
-    title = html.escape(_name(found.workflow.name))
+    shared = [(one_name(one.name), size_words(one.bytes), str(one.users)) for one in found.analysis.shared[:100]]
+    title = html.escape(one_name(found.workflow.name))
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
