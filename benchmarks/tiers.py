@@ -81,6 +81,7 @@ def by_kind(done: tuple[Done, ...]) -> dict[str, float]:
     for one in done:
         kinds[one.task.kind] = kinds.get(one.task.kind, 0.0) + one.seconds
     kinds["processor"] = sum(one.processor for one in done)
+    kinds["faults"] = float(sum(one.faults for one in done))
     return kinds | {"sum": sum(one.seconds for one in done)}
 
 

@@ -64,7 +64,14 @@ def agent(group: Path, folder: Path, log: Path | None = None) -> Iterator[AgentR
             # The kernel's own time of moving pages is the jobs' cost; the rest is ours.
             own = (cost["processor"] - cost["moving"]) / cost["seconds"]
             shown = {name: round(value, 3) for name, value in cost.items()} | {"own_share": round(own, 4)}
+            shown |= _moved(log or folder / "agent.log")
             print(json.dumps({"agent": shown}), flush=True)
         finally:
             process.terminate()
             process.wait()
+
+
+def _moved(log: Path) -> dict[str, float]:
+    """Add up what was moved, from what the agent wrote of each job that ended [MiB]."""
+    ended = [json.loads(line) for line in log.read_text().splitlines() if '"deregistered"' in line]
+    return {name: sum(one[name] for one in ended) // MIB for name in ("moved_out", "moved_in")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import subprocess
 import tempfile
 import time
@@ -66,6 +67,8 @@ class Done:
         From its start to its end.
     processor : float
         Processor time that it took, its share of the kernel's paging included [s].
+    faults : int
+        Pages that it had to wait for: major faults.
     intact : bool
         Whether its memory still held what it had put there.
     """
@@ -73,6 +76,7 @@ class Done:
     task: Task
     seconds: float
     processor: float
+    faults: int
     intact: bool
 
 
@@ -177,7 +181,7 @@ class Running:
                     if ended:
                         child.returncode = os.waitstatus_to_exitcode(status)
                         seconds = time.monotonic() - at
-                        done.append(self._finish(task, child, seconds, used.ru_utime + used.ru_stime))
+                        done.append(self._finish(task, child, seconds, used))
                         del running[pid]
                 time.sleep(0.005)
         finally:
@@ -197,12 +201,13 @@ class Running:
         inside = 'echo $$ > "$0/cgroup.procs" && exec "$@"'
         return subprocess.Popen(["/bin/sh", "-c", inside, str(group), *words], stdout=subprocess.PIPE, text=True)
 
-    def _finish(self, task: Task, child: subprocess.Popen[str], seconds: float, processor: float) -> Done:
+    def _finish(self, task: Task, child: subprocess.Popen[str], seconds: float, used: resource.struct_rusage) -> Done:
         assert child.stdout is not None
         words = child.stdout.read().split()
         self._registry.deregister(task)
         _remove(self._group / f"job_{task.job}")
-        return Done(task, seconds, processor, child.returncode == 0 and len(words) == 6 and words[3] == words[5])
+        intact = child.returncode == 0 and len(words) == 6 and words[3] == words[5]
+        return Done(task, seconds, used.ru_utime + used.ru_stime, used.ru_majflt, intact)
 
 
 def _remove(group: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-HOLD = 3.0
+HOLD = 2.0
 """Seconds for which what short jobs held at once is expected again, until it is known better. Room is made for a job
 when it registers, too: to have kept too little costs its start some milliseconds, to keep much costs all others."""
 

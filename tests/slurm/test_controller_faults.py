@@ -55,7 +55,8 @@ class Fault(Live):
         common = ("--exclusive", "--nodes=1", "--requeue", "--output=/dev/null")
         jobs = [self.flags.submitted(*common, script=script) for _ in range(2)]
         self.flags.until(lambda: {self.flags.state(job) for job in jobs} == {"RUNNING"})
-        time.sleep(6)  # what they lose by a kill has to be more than a checkpoint costs
+        # What they lose by a kill has to be more than two checkpoints and the wait for them cost, 16 node-seconds.
+        time.sleep(12)
         return jobs
 
     def urgent(self, seconds: int = 5) -> int:
