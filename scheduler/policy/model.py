@@ -75,7 +75,8 @@ class Rule(BaseModel):
     )
     checkpoint_grace: Seconds | None = Field(
         default=None,
-        description="The longest checkpoint that is waited for upon the signal; a job whose checkpoint takes longer gets none [time].",
+        description="The longest checkpoint that is waited for upon the signal; a job whose checkpoint takes longer "
+        "gets none [time].",
     )
     tier_class: Literal["latency", "bandwidth", "capacity", "short", "auto"] | None = Field(
         default=None, description="Memory class of jobs that do not say theirs."
